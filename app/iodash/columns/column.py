@@ -1,0 +1,95 @@
+"""What a column is, how one is found by the name that a user types, and how rows are ordered by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from iodash.formatting.units import DASH, Units
+from iodash.model.missing import Missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Row = TypeVar("Row")
+
+
+def plain(value: Any, units: Units = Units.IEC) -> str:
+    """Text as it is, a list joined by commas, a dash for what is missing or None."""
+    if value is None or isinstance(value, Missing):
+        return DASH
+    if isinstance(value, tuple):
+        return ",".join(str(item) for item in value) or DASH
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """One field of a row.
+
+    `key` is its name in JSON and CSV, `heading` the one on screen, `unit` the unit of the stored value, `width` the
+    cells it needs on screen (0: as much as is left). `keep` decides who stays on a narrow screen: the highest the
+    longest. `value` gives the stored value, `text` formats it. `order` gives the value to sort by where that differs.
+    """
+
+    key: str
+    heading: str
+    unit: str
+    width: int
+    text: Callable[[Any, Units], str]
+    help: str
+    value: Callable[[Row], Any]
+    keep: int = 0
+    is_text: bool = False
+    order: Callable[[Row], Any] | None = None
+
+    def cell(self, row: Row, units: Units = Units.IEC) -> str:
+        """The formatted value of `row`."""
+        return self.text(self.value(row), units)
+
+    def missing(self, row: Row) -> Missing | None:
+        """Why the value of `row` is not known, or None when it is."""
+        value = self.value(row)
+        return value if isinstance(value, Missing) else None
+
+
+def find_column(columns: Iterable[Column[Row]], name: str) -> Column[Row] | None:
+    """The column that a user means by `name`: a field name or a heading, exact first, then without regard to case."""
+    known = list(columns)
+    for column in known:
+        if name in (column.key, column.heading):
+            return column
+    folded = name.casefold()
+    for column in known:
+        if folded in (column.key.casefold(), column.heading.casefold()):
+            return column
+    return None
+
+
+def sort_rows(
+    rows: Sequence[Row], column: Column[Row], ties: Sequence[Column[Row]] = (), *, reverse: bool = False
+) -> list[Row]:
+    """Rows in the order of `column`: numbers falling, text rising, the other way with `reverse`.
+
+    The sort is stable, so equal rows keep their place; `ties` break ties first, falling whatever `reverse` says. Rows
+    whose value is missing come last in either direction.
+    """
+    ordered = list(rows)
+    for tie in reversed(ties):
+        tie_value = tie.order or tie.value
+        ordered.sort(key=lambda row, value=tie_value: _number_key(value(row)), reverse=True)  # type: ignore[misc]
+    value = column.order or column.value
+    keyed: list[tuple[Any, Row]] = []
+    unknown: list[Row] = []
+    for row in ordered:
+        item = value(row)
+        if item is None or isinstance(item, Missing):
+            unknown.append(row)
+        else:
+            keyed.append((item.casefold() if isinstance(item, str) else item, row))
+    keyed.sort(key=lambda pair: pair[0], reverse=reverse if column.is_text else not reverse)
+    return [row for _, row in keyed] + unknown
+
+
+def _number_key(value: Any) -> float:
+    return -1.0 if isinstance(value, Missing) else value

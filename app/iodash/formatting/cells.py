@@ -1,0 +1,46 @@
+"""Text measured in terminal cells, not characters: a CJK name takes two cells a letter."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from wcwidth import wcwidth
+
+ELLIPSIS = "…"
+
+
+@lru_cache(maxsize=8192)
+def cell_width(text: str) -> int:
+    """How many terminal cells `text` takes. It must have been through `safe_text`, so no character is negative."""
+    if text.isascii():
+        return len(text)
+    return sum(max(wcwidth(character), 0) for character in text)
+
+
+def crop(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """`text` in at most `width` cells; what was cut shows as an ellipsis at the end."""
+    if len(text) <= width and text.isascii() or cell_width(text) <= width:
+        return text
+    if width <= len(ellipsis):
+        return ellipsis[:width]
+    room = width - len(ellipsis)
+    if text.isascii():
+        return text[:room] + ellipsis
+    used = 0
+    for index, character in enumerate(text):
+        used += max(wcwidth(character), 0)
+        if used > room:
+            return text[:index] + ellipsis
+    return text
+
+
+def left(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """`text` left-aligned in exactly `width` cells."""
+    cropped = crop(text, width, ellipsis)
+    return cropped + " " * (width - cell_width(cropped))
+
+
+def right(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """`text` right-aligned in exactly `width` cells."""
+    cropped = crop(text, width, ellipsis)
+    return " " * (width - cell_width(cropped)) + cropped
