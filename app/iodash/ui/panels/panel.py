@@ -1,0 +1,33 @@
+"""What every panel of the dashboard has: a title rule, a number to switch it, and a frame to show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from iodash.model.frame import Frame
+    from iodash.ui.view import View
+
+
+class Panel(Widget):
+    """A part of the dashboard that shows one aspect of a frame.
+
+    `show_frame` is called once a frame inside one batch update, and again when the view changes. A panel never reads
+    the machine and never waits.
+    """
+
+    key: ClassVar[str]
+    """Names the panel: `strip`, `gpus`, `devices`, `processes`, `verdict`."""
+
+    title: ClassVar[str]
+    """Stands in the panel's rule line."""
+
+    def show_frame(self, frame: Frame, view: View) -> None:
+        """Shows `frame` as `view` asks."""
+        raise NotImplementedError
+
+    def series(self, frame: Frame) -> list[tuple[str, str, str]]:
+        """What the full-screen history plots of this panel are: (subject, series name, unit), most telling first."""
+        return []

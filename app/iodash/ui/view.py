@@ -1,0 +1,27 @@
+"""How the panels show a frame: what the user has switched, apart from what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from iodash.formatting.units import Units
+
+if TYPE_CHECKING:
+    from iodash.sampling.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The switches that more than one panel obeys.
+
+    `history` ends at the shown frame: while the screen is paused it is the past of the frozen frame. `paused_s` is the
+    age of the shown frame in seconds while paused, else None. `full` is the key of the full-screen panel, if any.
+    """
+
+    history: History
+    units: Units = Units.IEC
+    ascii: bool = False
+    paused_s: float | None = None
+    full: str | None = None
+    notes: tuple[str, ...] = field(default=())
