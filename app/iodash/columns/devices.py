@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iodash.columns.column import Column, plain
 from iodash.formatting.units import DASH, Units, byte_amount, count, decimal, milliseconds, percent_tenths, whole
-from iodash.model.frame import DeviceRow
 from iodash.model.missing import Missing
+
+if TYPE_CHECKING:
+    from iodash.model.frame import DeviceRow
 
 LOUD_STATES = frozenset({"queued", "saturated", "slow", "throttled", "stalled"})
 """States that deserve attention; they are written in capitals."""
@@ -48,7 +50,7 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         "",
         9,
         _state,
-        "idle, ok, busy, QUEUED, SATURATED, SLOW, THROTTLED or STALLED; the reason of the selected row is in the footer.",
+        "idle, ok, busy, QUEUED, SATURATED, SLOW, THROTTLED or STALLED; the reason is in the footer.",
         lambda r: r.state,
         keep=90,
         order=_severity,
@@ -70,7 +72,13 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
     ),
     Column("discards_merged_per_s", "drqm/s", "/s", 6, count, "Discards merged.", lambda r: r.discards_merged_per_s),
     Column(
-        "reads_merged_percent", "%rrqm", "%", 6, percent_tenths, "Share of reads merged.", lambda r: r.reads_merged_percent
+        "reads_merged_percent",
+        "%rrqm",
+        "%",
+        6,
+        percent_tenths,
+        "Share of reads merged.",
+        lambda r: r.reads_merged_percent,
     ),
     Column(
         "writes_merged_percent",
@@ -100,11 +108,15 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         lambda r: r.await_ms,
         keep=95,
     ),
-    Column("read_await_ms", "r_await", "ms", 7, milliseconds, "The same for reads.", lambda r: r.read_await_ms, keep=60),
+    Column(
+        "read_await_ms", "r_await", "ms", 7, milliseconds, "The same for reads.", lambda r: r.read_await_ms, keep=60
+    ),
     Column(
         "write_await_ms", "w_await", "ms", 7, milliseconds, "The same for writes.", lambda r: r.write_await_ms, keep=59
     ),
-    Column("discard_await_ms", "d_await", "ms", 7, milliseconds, "The same for discards.", lambda r: r.discard_await_ms),
+    Column(
+        "discard_await_ms", "d_await", "ms", 7, milliseconds, "The same for discards.", lambda r: r.discard_await_ms
+    ),
     Column("flush_await_ms", "f_await", "ms", 7, milliseconds, "The same for flushes.", lambda r: r.flush_await_ms),
     Column("read_size_bytes", "rareq-sz", "B", 8, byte_amount, "Mean size of a read.", lambda r: r.read_size_bytes),
     Column("write_size_bytes", "wareq-sz", "B", 8, byte_amount, "Mean size of a write.", lambda r: r.write_size_bytes),
@@ -133,14 +145,10 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         keep=99,
         order=_busiest,
     ),
-    Column(
-        "operations_per_s", "ops/s", "/s", 6, count, "Operations of a network mount.", lambda r: r.operations_per_s
-    ),
+    Column("operations_per_s", "ops/s", "/s", 6, count, "Operations of a network mount.", lambda r: r.operations_per_s),
     Column("rtt_ms", "rtt", "ms", 6, milliseconds, "Mean time the server took to answer.", lambda r: r.rtt_ms),
     Column("queue_ms", "queue", "ms", 6, milliseconds, "Mean time in the client's queue.", lambda r: r.queue_ms),
-    Column(
-        "retransmits_per_s", "retr/s", "/s", 6, count, "Requests sent again.", lambda r: r.retransmits_per_s
-    ),
+    Column("retransmits_per_s", "retr/s", "/s", 6, count, "Requests sent again.", lambda r: r.retransmits_per_s),
     Column(
         "backed_by", "BACKED BY", "", 16, plain, "The physical devices beneath.", lambda r: r.backed_by, is_text=True
     ),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from iodash.columns.column import Column, plain
 from iodash.formatting.units import byte_amount, percent, whole
-from iodash.model.frame import GpuRow
+
+if TYPE_CHECKING:
+    from iodash.model.frame import GpuRow
 
 GPU_COLUMNS: tuple[Column[GpuRow], ...] = (
     Column("index", "GPU", "", 3, whole, "The driver's index, not CUDA's.", lambda r: r.index, keep=100),
@@ -37,7 +41,9 @@ GPU_COLUMNS: tuple[Column[GpuRow], ...] = (
     Column("temperature_celsius", "TEMP", "C", 4, whole, "Temperature.", lambda r: r.temperature_celsius, keep=70),
     Column("sm_clock_mhz", "SMCLK", "MHz", 5, whole, "Clock of its processors.", lambda r: r.sm_clock_mhz),
     Column("memory_clock_mhz", "MEMCLK", "MHz", 6, whole, "Clock of its memory.", lambda r: r.memory_clock_mhz),
-    Column("sm_active_percent", "SM%", "%", 4, percent, "Share of its processors at work.", lambda r: r.sm_active_percent),
+    Column(
+        "sm_active_percent", "SM%", "%", 4, percent, "Share of its processors at work.", lambda r: r.sm_active_percent
+    ),
     Column(
         "pcie_receive_bytes_per_s",
         "PCIe r",
@@ -58,9 +64,7 @@ GPU_COLUMNS: tuple[Column[GpuRow], ...] = (
         lambda r: r.pcie_transmit_bytes_per_s,
         keep=40,
     ),
-    Column(
-        "throttle_reasons", "THROTTLE", "", 16, plain, "What holds its clocks down.", lambda r: r.throttle_reasons
-    ),
+    Column("throttle_reasons", "THROTTLE", "", 16, plain, "What holds its clocks down.", lambda r: r.throttle_reasons),
     Column("mig", "MIG", "", 10, plain, "The MIG profile of an instance.", lambda r: r.mig, is_text=True),
     Column("encoder_percent", "ENC%", "%", 4, percent, "Video encoder.", lambda r: r.encoder_percent),
     Column("decoder_percent", "DEC%", "%", 4, percent, "Video decoder.", lambda r: r.decoder_percent),
@@ -69,7 +73,13 @@ GPU_COLUMNS: tuple[Column[GpuRow], ...] = (
     Column("pcie_generation", "GEN", "", 3, whole, "PCIe generation now.", lambda r: r.pcie_generation),
     Column("pcie_width", "WIDTH", "", 5, whole, "PCIe lanes now.", lambda r: r.pcie_width),
     Column(
-        "nvlink_receive_bytes_per_s", "NVL r", "B/s", 6, byte_amount, "NVLink in.", lambda r: r.nvlink_receive_bytes_per_s
+        "nvlink_receive_bytes_per_s",
+        "NVL r",
+        "B/s",
+        6,
+        byte_amount,
+        "NVLink in.",
+        lambda r: r.nvlink_receive_bytes_per_s,
     ),
     Column(
         "nvlink_transmit_bytes_per_s",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from iodash.columns.column import Column, plain
 from iodash.formatting.units import DASH, Units, byte_amount, count, percent, whole
-from iodash.model.frame import ProcessRow
 from iodash.model.missing import Missing, Number
+
+if TYPE_CHECKING:
+    from iodash.model.frame import ProcessRow
 
 
 def read_plus_write(row: ProcessRow) -> Number:

@@ -19,7 +19,7 @@ def cell_width(text: str) -> int:
 
 def crop(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     """`text` in at most `width` cells; what was cut shows as an ellipsis at the end."""
-    if len(text) <= width and text.isascii() or cell_width(text) <= width:
+    if (len(text) <= width and text.isascii()) or cell_width(text) <= width:
         return text
     if width <= len(ellipsis):
         return ellipsis[:width]

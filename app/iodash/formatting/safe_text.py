@@ -1,7 +1,7 @@
-"""The one door through which text from outside enters: names, command lines, mount points, device models.
+rr"""The one door through which text from outside enters: names, command lines, mount points, device models.
 
 Whatever a terminal, a markup parser or a line of output could take for more than a letter is written as a backslash
-escape (`\\x1b`, `\\n`, `\\u202e`), so that it can be seen and does nothing. Behind this door nobody escapes anything.
+escape (`\x1b`, `\n`, `\u202e`), so that it can be seen and does nothing. Behind this door nobody escapes anything.
 """
 
 from __future__ import annotations
@@ -39,16 +39,13 @@ def _is_harmless(character: str, marks_before: int) -> bool:
 
 
 def safe_text(raw: bytes | str, limit: int = 4096) -> str:
-    """`raw` as text that is safe to show anywhere, at most `limit` characters of input.
+    r"""`raw` as text that is safe to show anywhere, at most `limit` characters of input.
 
-    Bytes are read as UTF-8; bytes that are none show as `\\xNN`. Control characters, format characters (bidi marks,
+    Bytes are read as UTF-8; bytes that are none show as `\xNN`. Control characters, format characters (bidi marks,
     joiners), line separators, unassigned and private code points and floods of combining marks are escaped. The result
     holds no character of negative width and no newline.
     """
-    if isinstance(raw, bytes):
-        text = raw[: limit * 4].decode("utf-8", "surrogateescape")
-    else:
-        text = raw
+    text = raw[:limit * 4].decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
     text = text[:limit]
     if _PLAIN.fullmatch(text):
         return text

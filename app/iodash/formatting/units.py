@@ -38,7 +38,7 @@ def _digits(value: float) -> str:
 def _scaled(value: float, base: int, letters: str) -> str:
     if value == 0:
         return "0"
-    if value < 999.5 or base == 1024 and value < 1023.5:
+    if value < 999.5 or (base == 1024 and value < 1023.5):
         return f"{value:.0f}{letters[0]}" if value >= 9.95 or value == int(value) else f"{value:.1f}{letters[0]}"
     step = 0
     limit = base - 0.5

@@ -1,12 +1,14 @@
-"""A Frame: what happened during one interval. Every consumer (screen, batch, files, rules) reads frames and nothing else.
+"""A Frame: what happened during one interval. Screen, batch, files and rules read frames and nothing else.
 
 The field names and units are those of the JSON schema `iodash.frame/1`; the order of the fields is its order.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from iodash.model.members import JobRows
 
 if TYPE_CHECKING:
     from iodash.model.missing import Count, Missing, Number, Text
@@ -183,6 +185,7 @@ class ProcessRow:
     role: str | None = None
     kernel_thread: bool = False
     gpus_guessed: bool = False
+    session: int = 0
 
     @property
     def pid(self) -> int:
@@ -301,6 +304,7 @@ class Frame:
     interfaces: tuple[InterfaceRow, ...] = ()
     threads: bool = False
     notes: tuple[str, ...] = ()
+    jobs: JobRows = field(default_factory=JobRows)
 
 
 Row: TypeAlias = SystemRow | DeviceRow | ProcessRow | GpuRow

@@ -34,7 +34,6 @@ class Missing(Enum):
         return self
 
     __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __add__
 
     def __neg__(self) -> Missing:
         return self

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from iodash.model.members import JobReadings
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -199,7 +201,8 @@ class StatCounters:
     """The fields of /proc/PID/stat that iodash uses, with the moment they were read.
 
     Ticks are clock ticks. `reaped` holds the four counters that change when the process waits for a child
-    (cminflt, cmajflt, cutime, cstime). `io_delay_ticks` stays 0 while kernel.task_delayacct is 0.
+    (cminflt, cmajflt, cutime, cstime). `session` is the session id.
+    `io_delay_ticks` stays 0 while kernel.task_delayacct is 0.
     """
 
     read_at: float
@@ -211,6 +214,7 @@ class StatCounters:
     resident_pages: int
     io_delay_ticks: int
     reaped: tuple[int, int, int, int]
+    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,3 +348,4 @@ class Sample:
     sample_ms: float = 0.0
     threads: bool = False
     notes: tuple[str, ...] = field(default=())
+    jobs: JobReadings = field(default_factory=JobReadings)

@@ -9,6 +9,7 @@ from iodash.model.missing import Missing
 from iodash.sampling.counters import per_second
 from iodash.sampling.devices import device_rows, device_rows_since_boot
 from iodash.sampling.gpus import GpuRates
+from iodash.sampling.members import job_rows
 from iodash.sampling.processes import ProcessRates
 from iodash.sampling.system import cpu_rows, interface_rows, system_row, system_row_since_boot
 from iodash.sampling.unattributed import Unattributed
@@ -53,6 +54,7 @@ class FrameBuilder:
             interfaces=interface_rows(old, new, seconds),
             threads=new.threads,
             notes=new.notes,
+            jobs=job_rows(old.jobs, new.jobs, seconds, new.host.page_bytes),
         )
 
 

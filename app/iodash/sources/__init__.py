@@ -15,12 +15,14 @@ class Demand:
     """What somebody looks at: what nobody shows is not collected.
 
     `visible` are the rows on screen, `every_field` asks for all fields of all processes (a row that is printed or
-    sorted on has all its fields), `threads` for every thread of every process.
+    sorted on has all its fields), `threads` for every thread of every process. `members` are the members of jobs under
+    judgement: of them the sample holds what the rules need (`Sample.jobs`).
     """
 
     threads: bool = False
     every_field: bool = False
     visible: frozenset[ProcessKey] = field(default=frozenset())
+    members: frozenset[ProcessKey] = field(default=frozenset())
 
 
 class Source(Protocol):
