@@ -1,4 +1,4 @@
-rr"""The one door through which text from outside enters: names, command lines, mount points, device models.
+r"""The one door through which text from outside enters: names, command lines, mount points, device models.
 
 Whatever a terminal, a markup parser or a line of output could take for more than a letter is written as a backslash
 escape (`\x1b`, `\n`, `\u202e`), so that it can be seen and does nothing. Behind this door nobody escapes anything.
@@ -45,7 +45,7 @@ def safe_text(raw: bytes | str, limit: int = 4096) -> str:
     joiners), line separators, unassigned and private code points and floods of combining marks are escaped. The result
     holds no character of negative width and no newline.
     """
-    text = raw[:limit * 4].decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
+    text = raw[: limit * 4].decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
     text = text[:limit]
     if _PLAIN.fullmatch(text):
         return text
