@@ -17,6 +17,7 @@ class View:
 
     `history` ends at the shown frame: while the screen is paused it is the past of the frozen frame. `paused_s` is the
     age of the shown frame in seconds while paused, else None. `full` is the key of the full-screen panel, if any.
+    `delay` is the interval asked for, in seconds.
     """
 
     history: History
@@ -25,3 +26,4 @@ class View:
     paused_s: float | None = None
     full: str | None = None
     notes: tuple[str, ...] = field(default=())
+    delay: float = 1.0

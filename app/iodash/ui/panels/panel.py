@@ -28,6 +28,13 @@ class Panel(Widget):
         """Shows `frame` as `view` asks."""
         raise NotImplementedError
 
+    def wanted_lines(self, frame: Frame, width: int) -> int:
+        """How many lines it would fill at `width`, its rule included, if it could have them all. 0 hides it.
+
+        The screen shares out the lines (`ui.layout`) and may give it fewer.
+        """
+        return 1
+
     def series(self, frame: Frame) -> list[tuple[str, str, str]]:
         """What the full-screen history plots of this panel are: (subject, series name, unit), most telling first."""
         return []

@@ -1,0 +1,62 @@
+"""The rule line with a panel's title: ` DEVICES ─────── 3 of 8 ──`."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from textual.strip import Strip
+from textual.widget import Widget
+from typing import TYPE_CHECKING, ClassVar
+
+from iodash.formatting.cells import cell_width, crop
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+
+def rule_strip(
+    title: str, info: str, width: int, *, title_style: Style, line_style: Style, info_style: Style, ascii: bool
+) -> Strip:
+    """A rule of exactly `width` cells: the title at the left, `info` near the right end where it fits."""
+    dash = "-" if ascii else "─"
+    ellipsis = "~" if ascii else "…"
+    title = f" {title} "
+    if info:
+        info = f" {crop(info, max(0, width - cell_width(title) - 8), ellipsis)} "
+    if width < cell_width(title) + cell_width(info) + 4 or info == "  ":
+        info = ""
+    tail = 2 if info else 0
+    filled = max(0, width - cell_width(title) - cell_width(info) - tail)
+    segments = [Segment(title, title_style), Segment(dash * filled, line_style)]
+    if info:
+        segments += [Segment(info, info_style), Segment(dash * tail, line_style)]
+    return Strip(segments).adjust_cell_length(width)
+
+
+class RuleLine(Widget):
+    """The rule of a panel, redrawn only when its words change."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rule--title", "rule--line", "rule--info"}
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+        self._info = ""
+        self._ascii = False
+
+    def show(self, info: str, *, ascii: bool = False) -> None:
+        """Sets what stands at the right."""
+        if (info, ascii) != (self._info, self._ascii):
+            self._info, self._ascii = info, ascii
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The one line."""
+        return rule_strip(
+            self._title,
+            self._info,
+            self.size.width,
+            title_style=self.get_component_rich_style("rule--title"),
+            line_style=self.get_component_rich_style("rule--line"),
+            info_style=self.get_component_rich_style("rule--info"),
+            ascii=self._ascii,
+        )
