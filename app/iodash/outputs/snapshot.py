@@ -1,0 +1,148 @@
+"""One frame as two files, NAME.json and NAME.txt, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iodash.model.failure import Failure
+from iodash.model.settings import Settings
+from iodash.outputs.folders import state_folder
+from iodash.outputs.json import frame_line
+from iodash.outputs.text import TextWriter
+
+if TYPE_CHECKING:
+    from iodash.model.frame import Frame
+
+
+class SnapshotError(Failure):
+    """A snapshot could not be written; the message says why. Nothing of it was left behind."""
+
+
+def default_name(frame: Frame) -> str:
+    """`iodash-HOST-UTCTIME`, fit for a file name: `iodash-gpu-node-07-20261130T024000.123Z`."""
+    host = re.sub(r"[^A-Za-z0-9._-]+", "_", frame.host.name).strip("._-")[:64] or "host"
+    moment = datetime.fromtimestamp(frame.time, UTC)
+    return f"iodash-{host}-{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03d}Z"
+
+
+def write_snapshot(frame: Frame, directory: Path | None = None, name: str | None = None) -> tuple[Path, Path]:
+    """Writes all rows of `frame` to NAME.json and NAME.txt, readable by their owner alone.
+
+    Command lines can hold secrets, hence the mode 0600. Without a directory the files go to the current one or, where
+    that takes no file, to `$XDG_STATE_HOME/iodash`.
+
+    Args:
+        frame: what to save.
+        directory: where to; an existing folder.
+        name: the files' name without an ending; `iodash-HOST-UTCTIME` when None.
+
+    Returns:
+        The paths of the JSON and of the text file.
+
+    Raises:
+        SnapshotError: a file of that name exists, or the files can't be written. No half file is left.
+    """
+    stem = default_name(frame) if name is None else name
+    contents = {
+        ".json": frame_line(frame).encode() + b"\n",
+        ".txt": "".join(f"{line}\n" for line in TextWriter(Settings(all_devices=True)).lines(frame)).encode(),
+    }
+    folder = Path() if directory is None else directory
+    try:
+        paths = _write_all(folder, stem, contents)
+    except FileExistsError as error:
+        raise SnapshotError(f"cannot write the snapshot: {error.filename} exists; choose another name") from error
+    except OSError as error:
+        fallback = state_folder()
+        if directory is not None or fallback is None:
+            raise _failure(folder, error) from error
+        try:
+            fallback.mkdir(mode=0o700, parents=True, exist_ok=True)
+            paths = _write_all(fallback, stem, contents)
+        except OSError as second:
+            raise _failure(fallback, second) from second
+    return paths[0], paths[1]
+
+
+def split_name(file: str) -> tuple[Path | None, str]:
+    """The directory and NAME that a user means by `file`: `.json` and `.txt` are endings, everything else is NAME."""
+    path = Path(file)
+    name = path.name.removesuffix(".json").removesuffix(".txt")
+    if not name or file.endswith("/") or path.is_dir():
+        raise SnapshotError(f"cannot write the snapshot: {file or 'an empty name'} is no file name")
+    return (None if path.parent == Path() and "/" not in file else path.parent), name
+
+
+def _failure(folder: Path, error: OSError) -> SnapshotError:
+    return SnapshotError(f"cannot write the snapshot to {folder.absolute()}: {error.strerror or error}")
+
+
+def _write_all(folder: Path, stem: str, contents: dict[str, bytes]) -> list[Path]:
+    """Writes every file under a temporary name first, then gives all their names. Raises OSError, leaving nothing."""
+    targets = [folder / f"{stem}{ending}" for ending in contents]
+    for target in targets:
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, "File exists", str(target))
+    temporary: list[str] = []
+    named: list[Path] = []
+    try:
+        for content in contents.values():
+            temporary.append(_write_temporary(folder, content))  # noqa: PERF401 - what is written must be known at once
+        for source, target in zip(temporary, targets, strict=True):
+            _name(source, target)
+            named.append(target)
+    except OSError:
+        for path in named:
+            path.unlink(missing_ok=True)
+        raise
+    finally:
+        for path_name in temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(path_name)
+    _sync_folder(folder)
+    return targets
+
+
+def _write_temporary(folder: Path, content: bytes) -> str:
+    descriptor, path = tempfile.mkstemp(prefix=".iodash-", dir=folder)  # mode 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        os.unlink(path)
+        raise
+    return path
+
+
+def _name(source: str, target: Path) -> None:
+    """Gives a finished file its name without replacing one that exists. The temporary name goes with the caller."""
+    try:
+        os.link(source, target)
+    except FileExistsError as error:
+        raise FileExistsError(error.errno, error.strerror, str(target)) from error
+    except OSError:
+        # File systems without hard links (vfat, some FUSE): hold the name, then rename over it.
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        try:
+            os.replace(source, target)
+        except OSError:
+            target.unlink(missing_ok=True)
+            raise
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
