@@ -1,0 +1,84 @@
+"""The GPUs: one line each, as many beside each other as it takes, or one line that says why there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from iodash.ui.panels.gpu_lines import driver_line, gpu_lines
+from iodash.ui.panels.lines import Line, Lines
+from iodash.ui.widgets.rule import rule_strip
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
+
+    from iodash.model.frame import Frame
+    from iodash.ui.view import View
+
+_MOST_LINES = 8
+"""How many GPUs the panel wants beneath each other. With more than that, several share a line."""
+
+
+def rule_info(frame: Frame) -> str:
+    """What stands in the panel's rule: the driver's version, and its trouble where GPUs are shown all the same."""
+    driver = frame.gpu_driver
+    words = [f"driver {driver.version}"] if driver.version else []
+    if driver.status != "ok" and driver.message:
+        words.append(driver.message)
+    return "  ".join(words)
+
+
+class GpuPanel(Lines):
+    """The GPUs under a rule. Without a GPU there is one line and no rule."""
+
+    key: ClassVar[str] = "gpus"
+    title: ClassVar[str] = "GPU"
+    can_focus = True
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: tuple[Frame, View] | None = None
+
+    def show_frame(self, frame: Frame, view: View) -> None:
+        """Shows the GPUs of a frame."""
+        self._shown = (frame, view)
+        self.content_changed()
+
+    def lines(self, width: int, height: int | None) -> list[Line]:
+        """The rule's words, then a line a GPU, or fewer where there is no room for that."""
+        if self._shown is None:
+            return [[(" GPU", "title"), ("  collecting", "quiet")]]
+        frame, view = self._shown
+        inner = width - 2
+        if not frame.gpus:
+            return [[(" ", ""), *driver_line(frame, inner, ascii=view.ascii)]]
+        most = None if view.full == self.key else _MOST_LINES if height is None else max(1, height - 1)
+        lines = gpu_lines(frame, view, inner, most)
+        return [[(rule_info(frame), "rule")], *([(" ", ""), *line] for line in lines)]
+
+    def render_line(self, y: int) -> Strip:
+        """The rule, or a line beneath it."""
+        if y or self._shown is None or not self._shown[0].gpus:
+            return super().render_line(y)
+        frame, view = self._shown
+        return rule_strip(
+            self.title,
+            rule_info(frame),
+            self.size.width,
+            title_style=self.get_component_rich_style("lines--title"),
+            line_style=self.get_component_rich_style("lines--rule"),
+            info_style=self.get_component_rich_style("lines--quiet"),
+            ascii=view.ascii,
+        )
+
+    def series(self, frame: Frame) -> list[tuple[str, str, str]]:
+        """Utilisation of every GPU, then PCIe, power and memory."""
+        return [
+            (gpu.uuid, name, unit)
+            for name, unit in (
+                ("util_percent", "%"),
+                ("pcie_receive_bytes_per_s", "B/s"),
+                ("power_watts", "W"),
+                ("memory_used_bytes", "B"),
+            )
+            for gpu in frame.gpus
+        ]

@@ -1,0 +1,146 @@
+"""Panels that are a few lines of text: content is pieces of text with a word for their look, drawn line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from rich.segment import Segment
+from textual.geometry import Region
+from textual.strip import Strip
+
+from iodash.formatting.cells import ELLIPSIS, cell_width, crop
+from iodash.ui.panels.panel import Panel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.geometry import Size
+
+Piece: TypeAlias = tuple[str, str]
+"""Some safe text and the word for its look: `""` for the usual one, else one of `WORDS`."""
+
+Line: TypeAlias = list[Piece]
+
+WORDS: tuple[str, ...] = (
+    "read",
+    "write",
+    "ok",
+    "warn",
+    "alarm",
+    "quiet",
+    "strong",
+    "title",
+    "banner",
+    "spark",
+    "rule",
+)
+
+
+def width_of(line: Line) -> int:
+    """How many cells a line takes."""
+    return sum(cell_width(text) for text, _ in line)
+
+
+def plain_text(line: Line) -> str:
+    """The text of a line without looks."""
+    return "".join(text for text, _ in line)
+
+
+def fitted(line: Line, width: int, ellipsis: str = ELLIPSIS) -> Line:
+    """`line` in at most `width` cells, cropped with an ellipsis."""
+    if width_of(line) <= width:
+        return line
+    room = width
+    result: Line = []
+    for text, word in line:
+        taken = cell_width(text)
+        if taken >= room and (taken > room or text is not line[-1][0]):
+            result.append((crop(text + " " * (taken == room), room, ellipsis), word))
+            return result
+        result.append((text, word))
+        room -= taken
+    return result
+
+
+def spread(left: Line, right: Line, width: int, ellipsis: str = ELLIPSIS) -> Line:
+    """`left` at the left edge and `right` at the right edge of `width` cells; `left` gives way."""
+    right = fitted(right, width, ellipsis)
+    room = width - width_of(right)
+    left = fitted(left, max(0, room - 1), ellipsis) if right else fitted(left, width, ellipsis)
+    return [*left, (" " * (room - width_of(left)), ""), *right]
+
+
+class Lines(Panel):
+    """A panel whose content is `lines`. Only lines that changed are drawn again.
+
+    As high as its lines where its style says `height: auto`.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{word}" for word in WORDS}
+    DEFAULT_CSS = "Lines { width: 1fr; height: auto; padding: 0 1; }"
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._drawn: list[Line] = []
+        self._strips: dict[int, Strip] = {}
+        self._height_wanted = 0
+
+    def lines(self, width: int, height: int | None) -> list[Line]:
+        """The content for `width` cells and at most `height` lines (None: as many as it likes)."""
+        raise NotImplementedError
+
+    def content_changed(self) -> None:
+        """Draws what changed. Call it after taking in a new frame."""
+        if not self.is_attached:
+            return
+        size = self.size
+        if size.width and len(self.lines(size.width, None)) != self._height_wanted:
+            self.refresh(layout=True)
+        self._draw(size.width, size.height)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide as there is room."""
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """How many lines it has at that width."""
+        self._height_wanted = len(self.lines(width, None))
+        return self._height_wanted
+
+    def on_resize(self) -> None:
+        """Lays the content out for the new size."""
+        self._draw(self.size.width, self.size.height)
+
+    def notify_style_update(self) -> None:
+        """Forgets what was drawn in the old colours."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the content area."""
+        strip = self._strips.get(y)
+        if strip is None:
+            line = self._drawn[y] if y < len(self._drawn) else []
+            strip = self._strips[y] = self._strip(line, self.size.width)
+        return strip
+
+    def _draw(self, width: int, height: int) -> None:
+        if width <= 0 or height <= 0:
+            return
+        new = self.lines(width, height)[:height]
+        old = self._drawn
+        self._drawn = new
+        for y in range(max(len(old), len(new))):
+            if (old[y] if y < len(old) else None) != (new[y] if y < len(new) else None):
+                self._strips.pop(y, None)
+                self.refresh(Region(0, y, width, 1))
+
+    def _strip(self, line: Sequence[Piece], width: int) -> Strip:
+        base = self.rich_style
+        segments = [
+            Segment(text, self.get_component_rich_style(f"lines--{word}") if word else base)
+            for text, word in line
+            if text
+        ]
+        return Strip(segments).crop_extend(0, width, base)

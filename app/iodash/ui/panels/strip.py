@@ -1,0 +1,205 @@
+"""The machine in a line or two, as dstat shows it: groups of numbers that keep their place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from iodash.columns.system import SYSTEM_COLUMNS
+from iodash.formatting.units import byte_amount, network_rate
+from iodash.model.missing import Missing, or_zero
+from iodash.ui.panels.lines import Line, Lines, fitted, width_of
+
+if TYPE_CHECKING:
+    from iodash.formatting.units import Units
+    from iodash.model.frame import Frame, SystemRow
+    from iodash.ui.view import View
+
+_COLUMNS = {column.key: column for column in SYSTEM_COLUMNS}
+
+GROUP_GAP = "   "
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One number: its short label, its field, its cells, its look, and from where on it deserves attention."""
+
+    label: str
+    field: str
+    width: int = 5
+    word: str = ""
+    warn: float | None = None
+    alarm: float | None = None
+    suffix: str = ""
+
+    def line(self, row: SystemRow, units: Units) -> Line:
+        """Label and number."""
+        column = _COLUMNS[self.field]
+        value = column.value(row)
+        text = column.text(value, units)
+        word = self.word
+        if isinstance(value, Missing) or value == 0:
+            word = "quiet"
+        elif self.alarm is not None and value >= self.alarm:
+            word = "alarm"
+        elif self.warn is not None and value >= self.warn:
+            word = "warn"
+        label = f"{self.label} " if self.label else ""
+        suffix = "" if isinstance(value, Missing) else self.suffix
+        return [(label, "quiet"), (f"{text + suffix:>{self.width}}", word)]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Numbers that stay or go together. The highest `keep` stays the longest on a narrow screen."""
+
+    title: str
+    keep: int
+    items: tuple[Item, ...]
+
+    def line(self, row: SystemRow, units: Units) -> Line:
+        """The group as text, always equally wide."""
+        line: Line = [(f"{self.title} ", "title")] if self.title else []
+        for position, item in enumerate(self.items):
+            if position:
+                line.append((" ", ""))
+            line.extend(item.line(row, units))
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGroup(Group):
+    """Memory used of all."""
+
+    def line(self, row: SystemRow, units: Units) -> Line:
+        """`MEM 61.2G/125G`."""
+        used, total = byte_amount(row.memory_used_bytes, units), byte_amount(row.memory_total_bytes, units)
+        return [("MEM ", "title"), (f"{used:>5}", ""), (f"/{total:<5}", "quiet")]
+
+
+GROUPS: tuple[Group, ...] = (
+    Group(
+        "CPU",
+        90,
+        (
+            Item("us", "cpu_user_percent", 3),
+            Item("sy", "cpu_system_percent", 3),
+            Item("wa", "cpu_iowait_percent", 3, warn=20, alarm=50),
+            Item("id", "cpu_idle_percent", 3),
+        ),
+    ),
+    MemoryGroup("MEM", 80, ()),
+    Group("", 75, (Item("dirty", "memory_dirty_bytes"),)),
+    Group("SWAP", 60, (Item("", "swap_used_bytes"),)),
+    Group("PAGING", 65, (Item("si", "swap_in_bytes_per_s", warn=1), Item("so", "swap_out_bytes_per_s", warn=1))),
+    Group(
+        "DISK",
+        100,
+        (Item("r", "disk_read_bytes_per_s", word="read"), Item("w", "disk_write_bytes_per_s", word="write")),
+    ),
+    Group(
+        "NET",
+        50,
+        (
+            Item("r", "network_receive_bytes_per_s", word="read"),
+            Item("s", "network_transmit_bytes_per_s", word="write"),
+        ),
+    ),
+    Group("IO stall", 95, (Item("", "pressure_io_some_percent", 4, warn=20, alarm=50, suffix="%"),)),
+    Group("CPU stall", 30, (Item("", "pressure_cpu_some_percent", 4, warn=50, suffix="%"),)),
+    Group("MEM stall", 40, (Item("", "pressure_memory_some_percent", 4, warn=5, alarm=20, suffix="%"),)),
+    Group("TASKS", 35, (Item("run", "processes_running", 3), Item("blk", "processes_blocked", 3, warn=1))),
+    Group("LOAD", 20, (Item("", "load_1"), Item("", "load_5"), Item("", "load_15"))),
+    Group("", 10, (Item("int", "interrupts_per_s"), Item("csw", "context_switches_per_s"))),
+    Group("", 15, (Item("steal", "cpu_steal_percent", 3, warn=5),)),
+)
+
+_MOST_LINES = 2
+
+
+def _broken(groups: list[tuple[int, Line]], width: int) -> list[Line]:
+    """The groups one after the other, a new line where the next one doesn't fit."""
+    lines: list[Line] = []
+    for _, group in groups:
+        if lines and width_of(lines[-1]) + len(GROUP_GAP) + width_of(group) <= width:
+            lines[-1] = [*lines[-1], (GROUP_GAP, ""), *group]
+        else:
+            lines.append(list(group))
+    return lines
+
+
+def strip_lines(row: SystemRow, units: Units, width: int, *, most: int | None = _MOST_LINES) -> list[Line]:
+    """The strip in at most `most` lines of `width` cells (None: as many as it takes).
+
+    Whole groups are left out where there is no room, from the one that says least about I/O.
+    """
+    groups = [(group.keep, group.line(row, units)) for group in GROUPS]
+    lines = _broken(groups, width)
+    while most is not None and len(groups) > 1 and (len(lines) > most or any(width_of(line) > width for line in lines)):
+        groups.remove(min(groups, key=lambda group: group[0]))
+        lines = _broken(groups, width)
+    return [fitted(line, width) for line in lines]
+
+
+def interface_lines(frame: Frame, units: Units, width: int) -> list[Line]:
+    """One short block an interface, those with traffic first."""
+    rows = sorted(
+        frame.interfaces,
+        key=lambda row: (-or_zero(row.receive_bytes_per_s + row.transmit_bytes_per_s), row.name),
+    )
+    blocks: list[tuple[int, Line]] = [
+        (
+            0,
+            [
+                (f"{row.name} ", "" if row.physical else "quiet"),
+                ("r ", "quiet"),
+                (f"{network_rate(row.receive_bytes_per_s, units):>5}", "read"),
+                (" s ", "quiet"),
+                (f"{network_rate(row.transmit_bytes_per_s, units):>5}", "write"),
+            ],
+        )
+        for row in rows
+    ]
+    return [fitted(line, width) for line in _broken(blocks, width)]
+
+
+class StripPanel(Lines):
+    """The system strip: one line on a wide screen, two on a narrow one, everything when full-screen."""
+
+    key: ClassVar[str] = "strip"
+    title: ClassVar[str] = "SYSTEM"
+    can_focus = True
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: tuple[Frame, View] | None = None
+
+    def show_frame(self, frame: Frame, view: View) -> None:
+        """Shows the machine's numbers."""
+        self._shown = (frame, view)
+        self.content_changed()
+
+    def lines(self, width: int, height: int | None) -> list[Line]:
+        """One or two lines; that it is collecting until the first frame comes."""
+        if self._shown is None:
+            return [[("SYSTEM", "title"), ("  collecting", "quiet")]]
+        frame, view = self._shown
+        if view.full == self.key:
+            every = strip_lines(frame.system, view.units, width, most=None)
+            return [*every, *interface_lines(frame, view.units, width)]
+        return strip_lines(frame.system, view.units, width)
+
+    def series(self, frame: Frame) -> list[tuple[str, str, str]]:
+        """CPU, stalls, disks, network, memory."""
+        return [
+            ("", "disk_read_bytes_per_s", "B/s"),
+            ("", "disk_write_bytes_per_s", "B/s"),
+            ("", "cpu_user_percent", "%"),
+            ("", "cpu_system_percent", "%"),
+            ("", "cpu_iowait_percent", "%"),
+            ("", "pressure_io_some_percent", "%"),
+            ("", "network_receive_bytes_per_s", "B/s"),
+            ("", "network_transmit_bytes_per_s", "B/s"),
+            ("", "memory_used_bytes", "B"),
+            ("", "memory_dirty_bytes", "B"),
+        ]
