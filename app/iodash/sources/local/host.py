@@ -1,0 +1,84 @@
+"""The machine that the samples are from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iodash.formatting.safe_text import safe_text
+from iodash.model.missing import Missing
+from iodash.model.sample import Host
+from iodash.sources.local.containers import container_kind
+from iodash.sources.local.kept_file import KeptFile, read_bytes
+
+if TYPE_CHECKING:
+    from iodash.model.sample import ContainerKind
+
+OWN_PROCFS = Path("/proc")
+
+
+def is_own(procfs: Path) -> bool:
+    """Whether `procfs` is this machine's own tree, not another one mounted beside it."""
+    return procfs == OWN_PROCFS
+
+
+def count_cpus(ranges: bytes) -> int | None:
+    """How many CPUs a list such as `0-3,8` names (Documentation/admin-guide/cputopology.rst); None if it is none."""
+    total = 0
+    try:
+        for part in ranges.strip().split(b","):
+            first, _, last = part.partition(b"-")
+            total += int(last or first) - int(first) + 1
+    except ValueError:
+        return None
+    return total if total > 0 else None
+
+
+class HostReader:
+    """Reads the host. What can change while iodash runs is read again each time, the rest once."""
+
+    def __init__(self, procfs: Path, sysfs: Path) -> None:
+        self._procfs = procfs
+        self._name = KeptFile(procfs / "sys/kernel/hostname")
+        self._delay_accounting = KeptFile(procfs / "sys/kernel/task_delayacct", Missing.UNSUPPORTED)
+        self._online = KeptFile(sysfs / "devices/system/cpu/online")
+        self._kernel = safe_text(read_bytes(procfs / "sys/kernel/osrelease") or os.uname().release)
+        self._container: ContainerKind | None = container_kind(procfs, here=is_own(procfs))
+        # The kernel's own second process is in sight exactly where the whole machine is.
+        self._pid_namespace = read_bytes(procfs / "2/comm") != b"kthreadd"
+        self._seen: tuple[bytes | Missing, ...] = ()
+        self._host = Host(name="", kernel="")
+
+    def read(self) -> Host:
+        """The host as it is now; the same object while nothing changed."""
+        seen = (self._name.read(), self._delay_accounting.read(), self._online.read())
+        if seen != self._seen:
+            self._seen = seen
+            self._host = self._build(*seen)
+        return self._host
+
+    def close(self) -> None:
+        """Lets go of the kept descriptors."""
+        for file in (self._name, self._delay_accounting, self._online):
+            file.close()
+
+    def _build(self, name: bytes | Missing, delay_accounting: bytes | Missing, online: bytes | Missing) -> Host:
+        stat = read_bytes(self._procfs / "stat") or b""
+        cpus = None if isinstance(online, Missing) else count_cpus(online)
+        return Host(
+            name=safe_text(os.uname().nodename if isinstance(name, Missing) else name.strip()),
+            kernel=self._kernel,
+            container=self._container,
+            pid_namespace=self._pid_namespace,
+            cpu_count=cpus or max(1, stat.count(b"\ncpu")),
+            boot_time=_boot_time(stat),
+            page_bytes=os.sysconf("SC_PAGE_SIZE"),
+            clock_ticks=os.sysconf("SC_CLK_TCK"),
+            delay_accounting=None if isinstance(delay_accounting, Missing) else delay_accounting.strip() != b"0",
+        )
+
+
+def _boot_time(stat: bytes) -> float:
+    _, found, rest = stat.partition(b"\nbtime ")
+    return float(rest.split(b"\n", 1)[0]) if found else 0.0

@@ -1,0 +1,234 @@
+"""What stands on what: partitions, device mapper, md, loop images, multipath (Documentation/ABI/stable/sysfs-block)."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iodash.formatting.safe_text import safe_text
+from iodash.sources.local.kept_file import list_names, read_bytes, read_int
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
+
+    from iodash.model.sample import DeviceKind
+    from iodash.sources.local.mounts import Mount, MountTable
+
+_MAX_DEPTH = 16
+_KINDS: tuple[tuple[re.Pattern[str], DeviceKind], ...] = (
+    (re.compile(r"loop\d+"), "loop"),
+    (re.compile(r"dm-\d+"), "dm"),
+    (re.compile(r"md(?:\d+|_.+)"), "md"),
+    (re.compile(r"zram\d+"), "zram"),
+    (re.compile(r"ram\d+"), "ram"),
+    (re.compile(r"(?:zd|drbd)\d+"), "other"),
+)
+_PARTITION = re.compile(r"((?:[shv]d|xvd)[a-z]+)\d+|(.*\d)p\d+")
+_PATH_DEVICE = re.compile(r"nvme(\d+)c\d+n(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDevice:
+    """What sysfs (or, where that is hidden, the name) says of a block device.
+
+    `below` are the devices directly beneath (a partition's disk, the members of dm and md), `backing_file` the raw path
+    of a loop image. `counting` is false while the kernel keeps no statistics of it (queue/iostats).
+    """
+
+    name: str
+    kind: DeviceKind
+    below: tuple[str, ...] = ()
+    label: str | None = None
+    backing_file: str | None = None
+    hidden: bool = False
+    generation: int = 0
+    slots: int | None = None
+    counting: bool = True
+
+    @property
+    def parent(self) -> str | None:
+        """The disk that a partition is a part of."""
+        return self.below[0] if self.kind == "partition" and self.below else None
+
+    @property
+    def physical(self) -> bool:
+        """Whether its bytes count in the machine's sum: a disk that stands on no other device."""
+        return self.kind == "disk" and not self.below and not self.hidden
+
+
+def path_head(name: str) -> str | None:
+    """`nvme0n1` for the path device `nvme0c1n1`, None for a name that is none."""
+    match = _PATH_DEVICE.fullmatch(name)
+    return f"nvme{match[1]}n{match[2]}" if match else None
+
+
+def kind_by_name(name: str) -> DeviceKind:
+    """The kind of a whole device by its name; `disk` for what is no virtual device."""
+    for pattern, kind in _KINDS:
+        if pattern.fullmatch(name):
+            return kind
+    return "disk"
+
+
+def parent_by_name(name: str, known: Collection[str]) -> str | None:
+    """The disk of a partition by their names, only if that disk is `known`: a lone `xvda1` is a disk of its own."""
+    match = _PARTITION.fullmatch(name)
+    if match is None:
+        return None
+    parent = match[1] or match[2]
+    return parent if parent in known else None
+
+
+class Blocks:
+    """Block devices by name, read from sysfs when first asked for and again after `forget`.
+
+    Without a sysfs everything is told by name; then `guessed` is true, and dm and md have no known members.
+    """
+
+    def __init__(self, sysfs: Path) -> None:
+        self._class = f"{sysfs}/class/block"
+        self._numbers = f"{sysfs}/dev/block"
+        self._btrfs = f"{sysfs}/fs/btrfs"
+        self._known: dict[str, BlockDevice] = {}
+        self.names: Collection[str] = ()
+        """The names in the kernel's list, which the rules by name need."""
+
+    @property
+    def guessed(self) -> bool:
+        """Whether sysfs shows no block devices at all."""
+        return not os.path.isdir(self._class)
+
+    def get(self, name: str) -> BlockDevice:
+        """The device called `name` by the kernel."""
+        device = self._known.get(name)
+        if device is None:
+            device = self._known[name] = self._read(name)
+        return device
+
+    def refresh(self, name: str) -> bool:
+        """Reads one device again. True when anything about it changed."""
+        device = self._read(name)
+        changed = self._known.get(name) != device
+        self._known[name] = device
+        return changed
+
+    def forget(self) -> None:
+        """Lets everything be read again when asked for."""
+        self._known.clear()
+
+    def by_number(self, major: int, minor: int) -> str | None:
+        """The name of the device with a number, None where sysfs knows none."""
+        path = f"{self._numbers}/{major}:{minor}"
+        return os.path.basename(os.path.realpath(path)).replace("!", "/") if os.path.exists(path) else None
+
+    def by_label(self, label: str) -> str | None:
+        """The device-mapper device with a name, as under /dev/mapper."""
+        for name in list_names(self._class):
+            if name.startswith("dm-") and read_bytes(f"{self._class}/{name}/dm/name") == os.fsencode(label):
+                return name
+        return None
+
+    def by_source(self, source: str) -> str | None:
+        """The device that the source of a mount (`/dev/nvme0n1p2`, `/dev/mapper/vg-data`) names."""
+        folder, _, label = source.rpartition("/")
+        if folder == "/dev/mapper":
+            return self.by_label(label)
+        if not source.startswith("/dev/"):
+            return None
+        name = source.removeprefix("/dev/")
+        return name if os.path.exists(f"{self._class}/{name.replace('/', '!')}") else None
+
+    def btrfs_members(self, name: str) -> tuple[str, ...]:
+        """All devices of the btrfs volume that `name` belongs to, itself alone where the volume is not found."""
+        for volume in list_names(self._btrfs):
+            members = [member.replace("!", "/") for member in list_names(f"{self._btrfs}/{volume}/devices")]
+            if name in members:
+                return tuple(members)
+        return (name,)
+
+    def under(self, mount: Mount) -> tuple[str, ...]:
+        """The block devices that a mounted file system lies on, none for one that lies on no block device.
+
+        btrfs has a number of its own, which is in no table: its source device leads to all members of the volume.
+        """
+        if mount.major:
+            name = self.by_number(mount.major, mount.minor)
+            return (name,) if name else ()
+        if mount.file_system not in ("btrfs", "bcachefs"):
+            return ()
+        name = self.by_source(mount.device.split(":", 1)[0])
+        return () if name is None else self.btrfs_members(name)
+
+    def levels(self, names: Iterable[str], table: MountTable | None) -> tuple[tuple[str, ...], ...]:
+        """The devices from `names` down to the physical ones, level by level, each device once.
+
+        A loop device leads on to what holds its image file, as far as the mount table tells.
+        """
+        levels: list[tuple[str, ...]] = []
+        seen: set[str] = set()
+        level = list(dict.fromkeys(names))
+        while level and len(levels) < _MAX_DEPTH:
+            levels.append(tuple(level))
+            seen.update(level)
+            below = [lower for name in level for lower in self._below(name, table)]
+            level = [name for name in dict.fromkeys(below) if name not in seen]
+        return tuple(levels)
+
+    def leaves(self, name: str, table: MountTable | None) -> tuple[str, ...]:
+        """The devices at the bottom of `name`, none for one that stands on nothing else."""
+        bottom = [
+            lower
+            for level in self.levels((name,), table)[1:]
+            for lower in level
+            if not self._below(lower, table) and lower != name
+        ]
+        return tuple(bottom)
+
+    def image_mount(self, name: str, table: MountTable | None) -> Mount | None:
+        """The mount that holds the image file of a loop device."""
+        path = self.get(name).backing_file
+        return table.find(path) if path and table is not None else None
+
+    def _below(self, name: str, table: MountTable | None) -> tuple[str, ...]:
+        device = self.get(name)
+        if device.below:
+            return device.below
+        mount = self.image_mount(name, table)
+        return () if mount is None else self.under(mount)
+
+    def _read(self, name: str) -> BlockDevice:
+        folder = os.path.realpath(f"{self._class}/{name.replace('/', '!')}")
+        if not os.path.isdir(folder):
+            parent = parent_by_name(name, self.names)
+            return BlockDevice(
+                name=name,
+                kind="partition" if parent else kind_by_name(name),
+                below=(parent,) if parent else (),
+                hidden=path_head(name) is not None,
+            )
+        kind: DeviceKind = "partition" if os.path.exists(f"{folder}/partition") else kind_by_name(name)
+        disk = os.path.dirname(folder) if kind == "partition" else folder
+        beneath = [os.path.basename(disk)] if kind == "partition" else list_names(f"{folder}/slaves")
+        label = read_bytes(f"{folder}/dm/name") if kind == "dm" else None
+        image = read_bytes(f"{folder}/loop/backing_file") if kind == "loop" else None
+        return BlockDevice(
+            name=name,
+            kind=kind,
+            below=tuple(lower.replace("!", "/") for lower in beneath),
+            label=safe_text(label) if label else None,
+            backing_file=os.fsdecode(image.removesuffix(b" (deleted)")) if image else None,
+            hidden=read_int(f"{disk}/hidden") == 1,
+            generation=read_int(f"{disk}/diskseq") or 0,
+            slots=_slots(disk),
+            counting=read_int(f"{disk}/queue/iostats") != 0,
+        )
+
+
+def _slots(disk: str) -> int | None:
+    """How many requests a device takes at once: nr_requests of each hardware queue. None where it has no queues."""
+    queues = len(list_names(f"{disk}/mq"))
+    depth = read_int(f"{disk}/queue/nr_requests")
+    return depth * queues if depth and queues else None
