@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from iodash.diagnosis import Diagnosis
 from iodash.sampling.history import History
 from iodash.sampling.sampler import Sampler
+from iodash.sources import Demand
 from iodash.sources.daemon import DaemonExecutor
 
 if TYPE_CHECKING:
@@ -16,19 +18,21 @@ if TYPE_CHECKING:
     from iodash.model.details import ProcessDetails
     from iodash.model.frame import Frame
     from iodash.model.sample import ProcessKey
-    from iodash.sources import Demand, Source
+    from iodash.sources import Source
 
 
 class Monitor:
     """Finished frames from a source, their history, and details of single processes.
 
-    One consumer iterates `frames`; what it wants to see it sets as `demand`, which the next reading obeys.
+    One consumer iterates `frames`; what it wants to see it sets as `demand`, which the next reading obeys. With
+    `pinned` pids only their trees are judged as jobs.
     """
 
-    def __init__(self, source: Source, delay: float) -> None:
+    def __init__(self, source: Source, delay: float, pinned: frozenset[int] = frozenset()) -> None:
         self._source = source
         self._sampler = Sampler(source, delay)
-        self._diagnosis = Diagnosis()
+        self._diagnosis = Diagnosis(pinned)
+        self._demand = Demand()
         self._beside = DaemonExecutor("iodash-details")
         self.history = History()
 
@@ -43,17 +47,20 @@ class Monitor:
 
     @property
     def demand(self) -> Demand:
-        """What is looked at."""
-        return self._sampler.demand
+        """What is looked at. To it the monitor adds the members of the jobs that it judges."""
+        return self._demand
 
     @demand.setter
     def demand(self, demand: Demand) -> None:
-        self._sampler.demand = demand
+        self._demand = demand
+        self._sampler.demand = replace(demand, members=self._diagnosis.wanted)
 
     async def frames(self) -> AsyncIterator[Frame]:
         """Frames with device states and verdicts, until `close`."""
         async for frame in self._sampler.frames():
             finished = self._diagnosis.complete(frame)
+            if self._diagnosis.wanted != self._sampler.demand.members:
+                self.demand = self._demand
             self.history.add(finished)
             yield finished
 

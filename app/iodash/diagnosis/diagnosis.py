@@ -1,0 +1,169 @@
+"""The judge of successive frames: finds the jobs, keeps a window of signals for each, and lets the rules speak."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from iodash.diagnosis.devices import DeviceStates
+from iodash.diagnosis.jobs import find_jobs, role_of
+from iodash.diagnosis.members import JobAccount
+from iodash.diagnosis.scene import SETTLED_S, WINDOW_S, Scene
+from iodash.diagnosis.signals import measure
+from iodash.diagnosis.verdicts import Line, judge, no_job, worst
+from iodash.model.missing import Missing, known
+
+if TYPE_CHECKING:
+    from iodash.diagnosis.jobs import Job
+    from iodash.diagnosis.signals import Moment
+    from iodash.model.frame import DeviceRow, Frame, ProcessRow, Verdict
+    from iodash.model.members import DataPlace, MemberFacts
+    from iodash.model.sample import ProcessKey
+
+_REMEMBER_PLACES_S = 60.0
+_WANTED_MEMBERS = 128
+_FEWEST_MOMENTS = 2
+
+
+@dataclass(slots=True)
+class _Case:
+    """What is remembered of one job from frame to frame."""
+
+    moments: deque[Moment] = field(default_factory=deque)
+    places: dict[str, tuple[float, DataPlace]] = field(default_factory=dict)
+    line: Line = field(default_factory=Line)
+    account: JobAccount = field(default_factory=JobAccount)
+
+
+class Diagnosis:
+    """Judges frames one after the other. With `pinned` pids only their trees are jobs.
+
+    `wanted` are the members of the jobs seen: whoever reads the next sample should read more of them, for the rules.
+    """
+
+    def __init__(self, pinned: frozenset[int] = frozenset()) -> None:
+        self._pinned = pinned
+        self._devices = DeviceStates()
+        self._cases: dict[str, _Case] = {}
+        self._nobody = Line()
+        self._annotated: dict[ProcessKey, tuple[ProcessRow, str, str, ProcessRow]] = {}
+        self.wanted: frozenset[ProcessKey] = frozenset()
+
+    def complete(self, frame: Frame) -> Frame:
+        """The frame with device states, jobs, the members' part in them, and verdicts."""
+        frame = replace(frame, devices=self._devices.judge(frame))
+        jobs = find_jobs(frame, frame.readings.facts, self._pinned)
+        self.wanted = frozenset([row.key for job in jobs for row in job.rows][:_WANTED_MEMBERS])
+        if not jobs:
+            self._cases.clear()
+            self._annotated.clear()
+            verdict = None if frame.gpu_driver.status == "starting" else self._nobody.take(no_job(frame))
+            return replace(frame, verdict=verdict, verdicts=() if verdict is None else (verdict,))
+        self._nobody = Line()
+        cases = {job.name: self._cases.get(job.name) or _Case() for job in jobs}
+        self._cases = cases
+        verdicts = tuple(self._judge(frame, job, cases[job.name]) for job in jobs)
+        return replace(
+            frame,
+            processes=self._with_roles(frame, jobs),
+            jobs=tuple(cases[job.name].account.row(frame, job) for job in jobs),
+            verdict=worst(verdicts),
+            verdicts=verdicts,
+        )
+
+    def _judge(self, frame: Frame, job: Job, case: _Case) -> Verdict:
+        facts = [known_facts for row in job.rows if (known_facts := frame.readings.facts.get(row.key)) is not None]
+        _remember_places(case, frame, facts)
+        places = tuple(place for _, place in case.places.values())
+        cgroup = facts[0].cgroup if facts else None
+        case.moments.append(measure(frame, job, _device_names(frame, job, places), cgroup))
+        while case.moments and case.moments[0].time < frame.time - SETTLED_S:
+            case.moments.popleft()
+        scene = Scene(
+            job=job,
+            frame=frame,
+            moments=_window(case.moments),
+            settled=tuple(case.moments),
+            places=places,
+            remote_sockets=_sockets(facts),
+            shared_memory=_shared_memory(frame, facts),
+        )
+        return case.line.take(judge(scene))
+
+    def _with_roles(self, frame: Frame, jobs: tuple[Job, ...]) -> tuple[ProcessRow, ...]:
+        roles: dict[ProcessKey, tuple[str, str]] = {}
+        for job in jobs:
+            for rank in job.ranks:
+                roles[rank.row.key] = (job.name, role_of(rank, job.label))
+                for number, worker in enumerate(rank.workers):
+                    roles[worker.key] = (job.name, f"loader worker {number}")
+            for row in job.others:
+                roles[row.key] = (job.name, "launcher" if row.key.pid == job.root else "helper")
+        annotated: dict[ProcessKey, tuple[ProcessRow, str, str, ProcessRow]] = {}
+        rows: list[ProcessRow] = []
+        for row in frame.processes:
+            found = roles.get(row.key)
+            if found is None:
+                rows.append(row)
+                continue
+            name, role = found
+            before = self._annotated.get(row.key)
+            if before is not None and before[0] is row and before[1:3] == (name, role):
+                annotated[row.key] = before
+            else:
+                annotated[row.key] = (row, name, role, replace(row, job=name, role=role))
+            rows.append(annotated[row.key][3])
+        self._annotated = annotated
+        return tuple(rows)
+
+
+def _window(moments: deque[Moment]) -> tuple[Moment, ...]:
+    """The newest moments that cover the window, at least two of them where there are two."""
+    chosen: list[Moment] = []
+    covered = 0.0
+    for moment in reversed(moments):
+        if covered >= WINDOW_S and len(chosen) >= _FEWEST_MOMENTS:
+            break
+        chosen.append(moment)
+        covered += moment.seconds
+    return tuple(reversed(chosen))
+
+
+def _remember_places(case: _Case, frame: Frame, facts: list[MemberFacts]) -> None:
+    """Files are open for a moment only, so a mount counts for a while after it was seen."""
+    for fact in facts:
+        if not isinstance(fact.places, Missing):
+            for place in fact.places:
+                case.places[place.mount_point] = (frame.time, place)
+    old = [point for point, (seen, _) in case.places.items() if seen < frame.time - _REMEMBER_PLACES_S]
+    for point in old:
+        del case.places[point]
+
+
+def _device_names(frame: Frame, job: Job, places: tuple[DataPlace, ...]) -> frozenset[str]:
+    """The devices that serve the job's data; every physical disk while that is not known or not all of it."""
+    names = {device for place in places for device in place.devices}
+    reads = sum(known(row.read_bytes_per_s) or 0.0 for row in job.rows)
+    if reads <= 0.5 * sum(_read(device) for device in frame.devices if device.name in names and device.total):
+        return frozenset(names)
+    return frozenset(names | {device.name for device in frame.devices if device.total})
+
+
+def _read(device: DeviceRow) -> float:
+    return known(device.read_bytes_per_s) or 0.0
+
+
+def _sockets(facts: list[MemberFacts]) -> int | None:
+    counts = [fact.remote_sockets for fact in facts if not isinstance(fact.remote_sockets, Missing)]
+    return sum(counts) if counts else None
+
+
+def _shared_memory(frame: Frame, facts: list[MemberFacts]) -> float | None:
+    """Fill of /dev/shm in percent, as the job sees it where that can be read, else as iodash does."""
+    for fact in facts:
+        used, size = known(fact.shared_memory_used_bytes), known(fact.shared_memory_total_bytes)
+        if used is not None and size:
+            return 100 * used / size
+    used, size = known(frame.system.shared_memory_used_bytes), known(frame.system.shared_memory_total_bytes)
+    return 100 * used / size if used is not None and size else None

@@ -1,0 +1,103 @@
+"""The GPUs wait while the job writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iodash.diagnosis.finding import Finding
+from iodash.diagnosis.rules.waits import MIB, STARVED_IDLE, per_second
+from iodash.diagnosis.scene import weighted
+
+if TYPE_CHECKING:
+    from iodash.diagnosis.scene import Scene
+    from iodash.diagnosis.signals import Moment
+
+WRITING = 8 * MIB
+"""Bytes a second from which a moment counts as writing; logs and small files stay below."""
+
+_RECURRENCE = 1.5
+_MOST_PERIOD_S = 60.0
+
+
+def checkpoint_write(scene: Scene) -> Finding | None:
+    """Idle time falls together with writes of the job. Asynchronous checkpoints leave the GPU busy and don't show."""
+    moments = _relevant(scene)
+    writing = [moment for moment in moments if _written(moment) >= WRITING]
+    if not writing:
+        return None
+    lost = sum(_lost(moment) for moment in moments)
+    lost_writing = sum(_lost(moment) for moment in writing)
+    seconds = sum(moment.seconds for moment in moments)
+    overall = scene.idle if moments is scene.moments else _share(lost, seconds)
+    no_gpu = scene.idle is None
+    if not no_gpu and (overall is None or overall <= STARVED_IDLE or not lost):
+        return None
+    rate = weighted(tuple(writing), _written) or 0.0
+    read = weighted(tuple(writing), lambda moment: moment.read) or 0.0
+    finding = Finding("checkpoint_write")
+    if not no_gpu:
+        share = 100 * lost_writing / lost
+        others = [moment for moment in moments if moment not in writing]
+        idle_writing = _share(lost_writing, sum(moment.seconds for moment in writing)) or 0.0
+        idle_others = _share(lost - lost_writing, sum(moment.seconds for moment in others)) or 0.0
+        if share < 50 or (others and idle_writing < idle_others + 15):
+            return None
+        finding.support(
+            "idle_while_writing_percent", share, "%", 50, f"{share:.0f} % of the idle time falls into its writes"
+        )
+    blocked = weighted(tuple(writing), _held) or 0.0
+    if blocked >= 25:
+        finding.support(
+            "main_blocked_percent", blocked, "%", 25, f"the main process waits {blocked:.0f} % of that time itself"
+        )
+    elif blocked < 10 and any(moment.ranks.looks for moment in writing):
+        finding.oppose("main_blocked_percent", blocked, "%", 10, "the main process does not wait for the writes")
+    by_rank = (
+        weighted(tuple(writing), lambda moment: max(moment.rank_write or 0, moment.rank_logical_write or 0)) or 0.0
+    )
+    if by_rank >= 0.5 * rate:
+        finding.support("write", rate, "B/s", WRITING, f"it writes {per_second(rate)} itself meanwhile")
+    if read > rate:
+        finding.oppose("read", read, "B/s", rate, f"it reads even more meanwhile ({per_second(read)})")
+    if not finding.supporting:
+        return None
+    idle = "no GPU was seen" if no_gpu else f"{overall:.0f} % of the time is lost"
+    finding.summary = f"the GPUs wait while the job writes ({per_second(rate)}); {idle}"
+    finding.advice = (
+        "save asynchronously (torch.distributed.checkpoint async_save), less often, or to a local SSD first"
+    )
+    return finding
+
+
+def _relevant(scene: Scene) -> tuple[Moment, ...]:
+    """The window, or the longer past when writes came back in it and are due again soon."""
+    if any(_written(moment) >= WRITING for moment in scene.moments):
+        return scene.moments
+    ends = [
+        moment.time
+        for moment, after in zip(scene.settled, scene.settled[1:], strict=False)
+        if _written(moment) >= WRITING > _written(after)
+    ]
+    if len(ends) < 2 or not scene.moments:
+        return scene.moments
+    period = min(ends[-1] - ends[-2], _MOST_PERIOD_S)
+    return scene.settled if scene.moments[-1].time - ends[-1] < _RECURRENCE * period else scene.moments
+
+
+def _written(moment: Moment) -> float:
+    return max(moment.write or 0.0, moment.rank_logical_write or 0.0)
+
+
+def _held(moment: Moment) -> float | None:
+    """How much of a moment the main process was held up by writing: in state D, or copying into the page cache."""
+    if moment.ranks.blocked is None:
+        return None
+    return max(moment.ranks.blocked, moment.ranks.waiting("writeback", "block", "network", "fuse"))
+
+
+def _lost(moment: Moment) -> float:
+    return 0.0 if moment.util is None else (100 - moment.util) * moment.seconds / 100
+
+
+def _share(lost: float, seconds: float) -> float | None:
+    return 100 * lost / seconds if seconds else None

@@ -1,0 +1,142 @@
+"""Causes on the GPU's own side: heat, residency without work, copies, launching; and that all is well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iodash.diagnosis.finding import Finding
+from iodash.diagnosis.rules.waits import MIB, idle_words, per_second, starved
+from iodash.diagnosis.signals import HARD_THROTTLES
+
+if TYPE_CHECKING:
+    from iodash.diagnosis.scene import Scene
+
+FED = 95.0
+"""Mean utilisation from which nothing holds the GPUs back; from 90 on with little confidence."""
+
+LOW_POWER = 50.0
+"""Share of the power limit below which a busy GPU hardly works."""
+
+LOW_ACTIVITY = 50.0
+"""SM activity below this is ineffective by the DCGM user guide."""
+
+
+def gpu_throttled(scene: Scene) -> Finding | None:
+    """Heat or power holds the clocks down: the driver says so in most of the window."""
+    share = scene.mean(lambda moment: moment.hard_throttled)
+    if share is None or share < 30:
+        return None
+    words = sorted({word for moment in scene.moments for word in moment.throttle_words if word in HARD_THROTTLES})
+    finding = Finding("gpu_throttled")
+    reasons = " and ".join(word.replace("_", " ") for word in words)
+    finding.support("throttle_percent", share, "%", 30, f"clocks are held down ({reasons}) {share:.0f} % of the time")
+    temperature = scene.mean(lambda moment: moment.temperature)
+    power = scene.mean(lambda moment: moment.power_share)
+    busy = 100 - (scene.idle or 0)
+    if temperature is not None and temperature >= 80:
+        finding.support("temperature_celsius", temperature, "C", 80, f"it is at {temperature:.0f} C")
+    elif busy >= 80:
+        finding.support(
+            "util_percent", busy, "%", 80, f"it is busy {busy:.0f} % of the time, so it is not short of data"
+        )
+    if busy < 50:
+        finding.oppose("util_percent", busy, "%", 50, f"it is busy only {busy:.0f} % of the time")
+    if power is not None:
+        finding.inform("power_percent", power, "%", f"power is at {power:.0f} % of its limit")
+    finding.summary = f"heat or power holds the GPU's clocks down ({reasons}), not data"
+    finding.advice = "check fans, airflow and the power limit of this machine (nvidia-smi -q -d PERFORMANCE)"
+    return finding
+
+
+def gpu_resident_idle(scene: Scene) -> Finding | None:
+    """A kernel is always there but hardly works, as when a rank waits for another in a collective."""
+    idle = scene.idle
+    if idle is None or idle > 10:
+        return None
+    power = scene.mean(lambda moment: moment.power_share)
+    active = scene.mean(lambda moment: moment.sm_active)
+    finding = Finding("gpu_resident_idle")
+    if active is not None and active < LOW_ACTIVITY:
+        finding.support("sm_active_percent", active, "%", LOW_ACTIVITY, f"only {active:.0f} % of its processors work")
+    if power is not None and power < LOW_POWER:
+        finding.support("power_percent", power, "%", LOW_POWER, f"it draws only {power:.0f} % of its power limit")
+    if not finding.supporting:
+        return None
+    if active is not None and active >= 80:
+        finding.oppose("sm_active_percent", active, "%", 80, f"{active:.0f} % of its processors work")
+    lowest = scene.mean(lambda moment: moment.util_lowest)
+    if len(scene.job.gpus) > 1 and lowest is not None and 100 - idle - lowest > 10:
+        finding.support("util_lowest_percent", lowest, "%", 90, f"another GPU of the job is used only {lowest:.0f} %")
+    elif len(scene.job.gpus) == 1:
+        finding.ceiling = "medium"
+    finding.summary = f"a kernel is on the GPU {100 - idle:.0f} % of the time but hardly works"
+    finding.advice = "look for a rank that the others wait for; on one GPU, for tiny kernels or too small a batch"
+    return finding
+
+
+def gpu_fed(scene: Scene) -> Finding | None:
+    """Nothing holds the GPUs back."""
+    idle = scene.idle
+    if idle is None or idle > 100 - 90:
+        return None
+    finding = Finding("gpu_fed")
+    util = 100 - idle
+    finding.support("util_percent", util, "%", FED, f"utilisation is {util:.0f} %")
+    if util >= FED:
+        gaps = scene.mean(lambda moment: moment.gap_share) or 0.0
+        finding.support("gap_percent", gaps, "%", 5, f"{gaps:.0f} % of the driver's samples show a gap")
+        if gaps > 5:
+            finding.oppose("gap_percent", gaps, "%", 5, "gaps are there")
+    power = scene.mean(lambda moment: moment.power_share)
+    if power is not None:
+        finding.inform("power_percent", power, "%", f"power is at {power:.0f} % of its limit")
+    finding.summary = f"the GPUs are fed: utilisation {util:.0f} %"
+    finding.advice = "nothing to do"
+    return finding
+
+
+def gpu_copy_bound(scene: Scene) -> Finding | None:
+    """Copies between host and GPU fill PCIe."""
+    share = scene.mean(lambda moment: moment.pcie_share)
+    if not starved(scene) or share is None or share < 60:
+        return None
+    finding = Finding("gpu_copy_bound")
+    rate = scene.mean(lambda moment: moment.pcie_receive)
+    finding.support("pcie_percent", share, "%", 60, f"PCIe into the GPU is {share:.0f} % full ({per_second(rate)})")
+    if scene.idle is not None:
+        finding.support("idle_percent", scene.idle, "%", 5, idle_words(scene))
+    finding.summary = f"copies to the GPU fill PCIe ({share:.0f} % of the link); {idle_words(scene)}"
+    finding.advice = (
+        "copy less (uint8, decode on the GPU), pin_memory=True with non_blocking=True; check the slot's width"
+    )
+    return finding
+
+
+def host_dispatch(scene: Scene) -> Finding | None:
+    """One core of the main process launches work too slowly; no data is waited for."""
+    main = scene.of("ranks", "main_cpu")
+    if main is None:
+        main = scene.of("ranks", "cpu")
+    if not starved(scene) or main is None or main < 80:
+        return None
+    finding = Finding("host_dispatch")
+    finding.support("main_thread_cpu_percent", main, "%", 80, f"the main thread uses {main:.0f} % of one CPU")
+    read = scene.mean(lambda moment: moment.rank_logical_read) or 0.0
+    faults = scene.mean(lambda moment: moment.major_faults) or 0.0
+    if read < 0.25 * MIB and faults < 20:
+        finding.support("main_read", read, "B/s", 0.25 * MIB, "it reads next to nothing itself")
+    if scene.job.workers:
+        busy = scene.of("workers", "cpu")
+        if busy is not None and busy > 60:
+            finding.oppose(
+                "worker_cpu_percent", busy, "%", 60, f"the workers are busy too ({busy:.0f} % of a CPU each)"
+            )
+        elif busy is not None and busy < 30:
+            finding.support("worker_cpu_percent", busy, "%", 30, f"the workers have time to spare ({busy:.0f} % CPU)")
+    if scene.idle is None:
+        finding.ceiling = "low"
+    finding.summary = f"one core launches work too slowly ({main:.0f} % CPU in the main thread); {idle_words(scene)}"
+    finding.advice = (
+        "fewer, larger kernels: bigger batch, torch.compile or CUDA graphs; less Python per step, fewer .item()"
+    )
+    return finding

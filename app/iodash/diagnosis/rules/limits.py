@@ -1,0 +1,107 @@
+"""Limits set on the job: a ceiling on its I/O, a quota or too few cores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iodash.diagnosis.finding import Finding
+from iodash.diagnosis.rules.waits import (
+    WAITING,
+    disk_wait,
+    group_words,
+    idle_words,
+    oppose_if_loaders_are_ahead,
+    per_second,
+    starved,
+)
+from iodash.diagnosis.signals import mean
+from iodash.model.missing import known
+
+if TYPE_CHECKING:
+    from iodash.diagnosis.scene import Scene
+    from iodash.model.members import IoLimit
+
+
+def io_throttled(scene: Scene) -> Finding | None:
+    """A cgroup limit holds the job's I/O down while the device has time to spare."""
+    if not starved(scene):
+        return None
+    reached = _reached(scene)
+    if reached is None:
+        return None
+    limit, rate = reached
+    share = 100 * rate / limit.per_s
+    finding = Finding("io_throttled", devices=(limit.device,))
+    amount = per_second(limit.per_s) if limit.unit == "bytes" else f"{limit.per_s:.0f} operations/s"
+    finding.support(
+        "limit_percent", share, "%", 80, f"its {limit.direction}s run at {share:.0f} % of the cgroup's limit ({amount})"
+    )
+    waited = disk_wait(scene, scene.loaders)
+    if limit.direction == "write":
+        waited = max(waited or 0.0, scene.of("ranks", "blocked") or 0.0)
+    if waited is not None and waited >= WAITING:
+        finding.support("blocked_percent", waited, "%", WAITING, f"{group_words(scene.loaders)} wait {waited:.0f} %")
+    util = scene.device(limit.device, "util_percent")
+    if util is not None and util < 50:
+        finding.support("util_percent", util, "%", 50, f"{limit.device} itself is only {util:.0f} % busy")
+    oppose_if_loaders_are_ahead(finding, scene)
+    finding.summary = (
+        f"a limit of {amount} on {limit.device} holds the job's {limit.direction}s down, the device is free; "
+        f"{idle_words(scene)}"
+    )
+    finding.advice = (
+        "raise io.max (blkio.throttle) of the job's cgroup: docker --device-read-bps, the pod's or slice's limit"
+    )
+    return finding
+
+
+def _reached(scene: Scene) -> tuple[IoLimit, float] | None:
+    """The limit that is used the most, when it is used at least 80 %."""
+    rates: dict[IoLimit, list[float | None]] = {}
+    for moment in scene.moments:
+        for limit, rate in moment.cgroup.io_limits if moment.cgroup is not None else ():
+            rates.setdefault(limit, []).append(known(rate))
+    used = [(limit, average) for limit, seen in rates.items() if (average := mean(seen)) is not None and limit.per_s]
+    worst = max(used, key=lambda pair: pair[1] / pair[0].per_s, default=None)
+    return worst if worst is not None and worst[1] >= 0.8 * worst[0].per_s else None
+
+
+def cpu_limited(scene: Scene) -> Finding | None:
+    """A CPU quota throttles the job, or there are too few cores for what is ready to run."""
+    if not starved(scene):
+        return None
+    finding = Finding("cpu_limited")
+    throttled, quota = scene.cgroup("cpu_throttled_percent"), scene.cgroup("cpu_quota")
+    used = scene.mean(lambda moment: moment.cpu)
+    delay = max(scene.of("ranks", "run_delay") or 0.0, scene.of("workers", "run_delay") or 0.0)
+    cpu = max(scene.of("ranks", "main_cpu") or 0.0, scene.of("workers", "main_cpu") or 0.0)
+    if throttled is not None and throttled >= 20:
+        finding.support("throttled_percent", throttled, "%", 20, f"the quota stops it in {throttled:.0f} % of periods")
+        if quota is not None and used is not None and used >= 80 * quota:
+            finding.support("cpu_percent", used, "%", 80 * quota, f"it uses {used / 100:.1f} of {quota:g} CPUs allowed")
+        elif delay >= 20:
+            finding.support("run_delay_percent", delay, "%", 20, f"it is ready without a CPU {delay:.0f} % of the time")
+        finding.summary = f"a CPU quota of {quota or 0:g} CPUs holds the job down; {idle_words(scene)}"
+        finding.advice = "raise cpu.max (docker --cpus, the pod's CPU limit), or use fewer workers and torch threads"
+    elif delay >= 30 and delay >= 0.8 * cpu:
+        idle = scene.system("cpu_idle_percent")
+        finding.support("run_delay_percent", delay, "%", 30, f"it is ready without a CPU {delay:.0f} % of the time")
+        if idle is not None and idle <= 8:
+            finding.support("cpu_idle_percent", idle, "%", 8, f"the CPUs are idle only {idle:.0f} %")
+        elif idle is not None and idle > 30:
+            finding.inform("cpu_idle_percent", idle, "%", "other CPUs are idle: it may be pinned (taskset, cpuset)")
+        cores = scene.system("cpu_count") or 0
+        own = (used or 0.0) / 100
+        finding.summary = (
+            f"too few CPUs ({cores:.0f}) for what is ready to run, the job gets {own:.1f} of them; {idle_words(scene)}"
+        )
+        finding.advice = (
+            "more cores per GPU, fewer workers or torch threads (OMP_NUM_THREADS=1), decode on the GPU (DALI)"
+        )
+    else:
+        return None
+    waited = disk_wait(scene, scene.loaders)
+    if waited is not None and waited >= 50:
+        finding.oppose("blocked_percent", waited, "%", 50, f"loading waits for the disk {waited:.0f} % of the time")
+    oppose_if_loaders_are_ahead(finding, scene)
+    return finding

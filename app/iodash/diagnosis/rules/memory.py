@@ -1,0 +1,115 @@
+"""Memory as the deeper cause: swapping, a page cache too small for the data, a full /dev/shm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iodash.diagnosis.finding import Finding
+from iodash.diagnosis.rules.waits import MIB, WAITING, disk_wait, idle_words, per_second, starved
+
+if TYPE_CHECKING:
+    from iodash.diagnosis.scene import Scene
+
+
+def memory_pressure(scene: Scene) -> Finding | None:
+    """Swapping or reclaim stalls the job."""
+    if not starved(scene):
+        return None
+    finding = Finding("memory_pressure")
+    swap_in, swap_out = scene.system("swap_in_bytes_per_s") or 0.0, scene.system("swap_out_bytes_per_s") or 0.0
+    swap = swap_in + swap_out
+    if swap >= MIB:
+        finding.support("swap", swap, "B/s", MIB, f"the machine swaps {per_second(swap)}")
+    full = scene.cgroup("pressure_memory_full_percent")
+    some = scene.cgroup("pressure_memory_some_percent")
+    whose = "the job's cgroup"
+    if some is None:
+        full, some = scene.system("pressure_memory_full_percent"), scene.system("pressure_memory_some_percent")
+        whose = "the machine"
+    if (full or 0) >= 5 or (some or 0) >= 15:
+        finding.support(
+            "pressure_memory_some_percent",
+            some or 0,
+            "%",
+            15,
+            f"{whose} waits for memory {some or 0:.0f} % of the time",
+        )
+    waiting = max(scene.waiting("ranks", "memory"), scene.waiting("workers", "memory"))
+    if waiting >= WAITING:
+        finding.support("memory_wait_percent", waiting, "%", WAITING, f"the job waits in reclaim {waiting:.0f} %")
+    if not finding.supporting:
+        return None
+    used, limit = scene.cgroup("memory_used_bytes"), scene.cgroup("memory_limit_bytes")
+    if used is not None and limit and used >= 0.95 * limit:
+        finding.support(
+            "memory_percent", 100 * used / limit, "%", 95, f"its cgroup holds {100 * used / limit:.0f} % of its limit"
+        )
+    available, whole = scene.system("memory_available_bytes"), scene.system("memory_total_bytes")
+    if (
+        swap < MIB
+        and available is not None
+        and whole
+        and available > 0.3 * whole
+        and not (limit and used and used >= 0.9 * limit)
+    ):
+        finding.oppose("memory_available_percent", 100 * available / whole, "%", 30, "memory is free")
+    finding.summary = f"memory is short ({finding.supporting[0].text}); {idle_words(scene)}"
+    finding.advice = (
+        "fewer workers, smaller prefetch_factor or batch; raise the memory limit; look for a leak in the loader"
+    )
+    return finding
+
+
+def page_cache_thrash(scene: Scene) -> Finding | None:
+    """The data set outgrows the page cache: what is read was thrown out shortly before."""
+    read = scene.mean(lambda moment: moment.read)
+    if not starved(scene) or read is None or read < 2 * MIB:
+        return None
+    refault = scene.cgroup("refault_bytes_per_s")
+    machine = scene.system("refault_bytes_per_s")
+    refault = max(refault or 0.0, machine or 0.0)
+    share = 100 * refault / read
+    if share < 30:
+        return None
+    finding = Finding("page_cache_thrash")
+    finding.support("refault_percent", share, "%", 30, f"{min(share, 100):.0f} % of what it reads was in memory before")
+    waited = disk_wait(scene, scene.loaders)
+    if waited is not None and waited >= WAITING:
+        finding.support(
+            "blocked_percent", waited, "%", WAITING, f"loading waits for the disk {waited:.0f} % of the time"
+        )
+    used, limit = scene.cgroup("memory_used_bytes"), scene.cgroup("memory_limit_bytes")
+    available, whole = scene.system("memory_available_bytes"), scene.system("memory_total_bytes")
+    if used is not None and limit and used >= 0.9 * limit:
+        finding.support(
+            "memory_percent", 100 * used / limit, "%", 90, f"its cgroup holds {100 * used / limit:.0f} % of its limit"
+        )
+    elif available is not None and whole and limit is None and available > 0.5 * whole:
+        finding.oppose("memory_available_percent", 100 * available / whole, "%", 50, "half of memory is free")
+    finding.summary = f"the data set outgrows the page cache: {per_second(refault)} is read again; {idle_words(scene)}"
+    finding.advice = (
+        "more memory (or a higher limit), fewer other users of it, a smaller or packed data set, a local SSD"
+    )
+    return finding
+
+
+def shared_memory_full(scene: Scene) -> Finding | None:
+    """/dev/shm, where workers hand over tensors, is full."""
+    fill = scene.shared_memory
+    if not starved(scene) or fill is None or fill < 80:
+        return None
+    finding = Finding("shared_memory_full")
+    finding.support("shared_memory_percent", fill, "%", 95, f"/dev/shm is {fill:.0f} % full")
+    if fill >= 95:
+        blocked, cpu = scene.of("workers", "blocked"), scene.of("workers", "cpu")
+        if scene.job.workers and (cpu or 0) < 30 and (blocked or 0) < WAITING:
+            finding.support(
+                "worker_cpu_percent", cpu or 0.0, "%", 30, "the workers neither compute nor wait for a disk"
+            )
+    else:
+        finding.ceiling = "low"
+    if not scene.job.workers:
+        finding.oppose("workers", 0, "", 1, "there are no workers that would need it")
+    finding.summary = f"/dev/shm is {fill:.0f} % full, so the workers can't hand over batches; {idle_words(scene)}"
+    finding.advice = "docker run --shm-size=16g (or --ipc=host); fewer workers or a smaller prefetch_factor"
+    return finding

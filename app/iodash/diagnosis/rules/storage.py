@@ -1,0 +1,198 @@
+"""Storage as the cause: a device at its limit or stuck, a remote mount, many small reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iodash.diagnosis.finding import Finding
+from iodash.diagnosis.rules.waits import (
+    MIB,
+    WAITING,
+    disk_wait,
+    group_words,
+    idle_words,
+    oppose_if_loaders_are_ahead,
+    per_second,
+    remote_wait,
+    starved,
+)
+from iodash.diagnosis.scene import WINDOW_S
+from iodash.formatting.units import milliseconds
+
+if TYPE_CHECKING:
+    from iodash.diagnosis.scene import Scene
+    from iodash.model.frame import DeviceRow
+
+SMALL_READ = 32 * 1024.0
+"""Mean read size below which a data set of many small files or random reads is at work."""
+
+_REMOTE_BLOCKLESS = ("nfs", "cifs", "fuse", "other")
+
+
+def device_stalled(scene: Scene) -> Finding | None:
+    """Requests are in flight on a device of the job and none completes."""
+    for disk in scene.disks:
+        share = scene.device_states(disk.name).get("stalled", 0.0)
+        if share < 20 or disk.state != "stalled":
+            continue
+        finding = Finding("device_stalled", devices=(disk.name,))
+        finding.support("stalled_percent", share, "%", 20, f"{disk.name}: {disk.state_reason}")
+        waited = disk_wait(scene, scene.loaders)
+        if waited is not None and waited >= WAITING:
+            finding.support(
+                "blocked_percent", waited, "%", WAITING, f"{group_words(scene.loaders)} wait {waited:.0f} %"
+            )
+        finding.summary = f"{disk.name} does not answer: {disk.state_reason}; {idle_words(scene)}"
+        finding.advice = (
+            "look at dmesg for errors of this device, its controller or its network; nothing in the job can help"
+        )
+        return finding
+    return None
+
+
+def network_storage(scene: Scene) -> Finding | None:
+    """A remote mount is slow, or the loaders wait on sockets for object storage."""
+    if not starved(scene):
+        return None
+    group = scene.loaders
+    remote = [place for place in scene.places if place.kind in _REMOTE_BLOCKLESS]
+    waited = remote_wait(scene, group)
+    blocked = scene.of(group, "blocked") or 0.0
+    sockets = scene.waiting(group, "socket")
+    if not remote and not (scene.remote_sockets and sockets >= WAITING):
+        return None
+    local_read = scene.mean(lambda moment: moment.read) or 0.0
+    busiest = max((scene.device(disk.name, "util_percent") or 0.0 for disk in scene.disks), default=0.0)
+    name = remote[0].served_by if remote else "other hosts (sockets)"
+    finding = Finding("network_storage", devices=tuple(device for place in remote for device in place.devices))
+    share = max(waited, blocked if remote and busiest < 30 else 0.0)
+    if share >= WAITING:
+        finding.support(
+            "remote_wait_percent",
+            share,
+            "%",
+            WAITING,
+            f"{group_words(group)} wait for {name} {share:.0f} % of the time",
+        )
+    if not finding.supporting:
+        return None
+    if busiest < 30:
+        finding.support("util_percent", busiest, "%", 30, f"the local disks are idle ({busiest:.0f} %)")
+    elif local_read > MIB:
+        finding.oppose("util_percent", busiest, "%", 30, f"the local disks are busy too ({busiest:.0f} %)")
+    received = scene.system("network_receive_bytes_per_s")
+    if received is not None and received >= MIB:
+        finding.inform("network_receive", received, "B/s", f"{per_second(received)} come in over the network")
+    for device in finding.devices:
+        rtt = scene.device(device, "rtt_ms")
+        if rtt is not None:
+            finding.inform("rtt_ms", rtt, "ms", f"{device} answers after {milliseconds(rtt)} ms")
+    finding.summary = f"{name} is too slow: {group_words(group)} wait for it {share:.0f} %; {idle_words(scene)}"
+    finding.advice = (
+        "copy the data (or its hot part) to a local SSD, pack it into shards, more workers and prefetch_factor"
+    )
+    return finding
+
+
+def small_reads(scene: Scene) -> Finding | None:
+    """Many small or random reads, mostly the job's own, with workers that wait for them."""
+    waited = disk_wait(scene, scene.loaders)
+    if not starved(scene) or not scene.job.workers or waited is None or waited < WAITING:
+        return None
+    for disk in scene.disks:
+        size, reads = scene.device(disk.name, "read_size_bytes"), scene.device(disk.name, "reads_per_s")
+        if size is None or reads is None or size >= SMALL_READ or reads < 100 or _own_share(scene, disk) < 50:
+            continue
+        finding = Finding("small_reads", devices=(disk.name,))
+        finding.support(
+            "read_size_bytes", size, "B", SMALL_READ, f"{reads:.0f} reads/s of {size / 1024:.0f} KiB on {disk.name}"
+        )
+        finding.support("blocked_percent", waited, "%", WAITING, f"the loader workers wait {waited:.0f} % of the time")
+        _oppose_if_cpu_bound(finding, scene, waited)
+        oppose_if_loaders_are_ahead(finding, scene)
+        finding.summary = (
+            f"many small reads ({reads:.0f}/s of {size / 1024:.0f} KiB) on {disk.name} hold the loaders up; "
+            f"{idle_words(scene)}"
+        )
+        finding.advice = (
+            "pack the files into shards (WebDataset, tar, LMDB), read in order; more workers hide some of it"
+        )
+        return finding
+    return None
+
+
+def device_saturated(scene: Scene) -> Finding | None:
+    """A block device that serves the job is at its limit, by the job or by a neighbour."""
+    group = scene.loaders
+    waited = disk_wait(scene, group)
+    if not starved(scene):
+        return None
+    best: Finding | None = None
+    for disk in scene.disks:
+        states = scene.device_states(disk.name)
+        full = sum(states.get(state, 0.0) for state in ("saturated", "queued", "slow"))
+        util = scene.device(disk.name, "util_percent") or 0.0
+        wait = scene.device(disk.name, "read_await_ms")
+        if full < 30 and util < 80:
+            continue
+        finding = Finding("device_saturated", devices=(disk.name,))
+        if full >= 30:
+            finding.support("state_percent", full, "%", 30, f"{disk.name} is {disk.state}: {disk.state_reason}")
+        elif util >= 90:
+            finding.support("util_percent", util, "%", 90, f"{disk.name} is busy {util:.0f} % of the time")
+        if waited is not None and waited >= WAITING:
+            finding.support("blocked_percent", waited, "%", WAITING, f"{group_words(group)} wait {waited:.0f} %")
+        elif waited is not None and waited < 15:
+            finding.oppose("blocked_percent", waited, "%", 15, f"{group_words(group)} hardly wait for it")
+        if not finding.supporting or waited is None or waited < 15:
+            continue
+        if group == "ranks" and full < 30:
+            finding.oppose("workers", 0, "", 1, "one process at a time reads: more could be asked of it")
+        _oppose_if_cpu_bound(finding, scene, waited)
+        oppose_if_loaders_are_ahead(finding, scene)
+        own = _own_share(scene, disk)
+        by = _blame(finding, scene, disk, own)
+        finding.inform("own_share_percent", own, "%", f"{own:.0f} % of its traffic is the job's")
+        after = f", reads wait {milliseconds(wait)} ms" if wait is not None else ""
+        finding.summary = f"{disk.name} is at its limit{by}: {idle_words(scene)}{after}"
+        if best is None or finding.weight > best.weight:
+            best = finding
+    return best
+
+
+def _blame(finding: Finding, scene: Scene, disk: DeviceRow, own: float) -> str:
+    """Who loads the device, for the summary; the advice fits."""
+    neighbours = scene.neighbours()
+    if own < 50 and neighbours:
+        culprit = neighbours[0]
+        finding.processes = (culprit.key,)
+        finding.advice = f"move {culprit.name} ({culprit.key.pid}) elsewhere or slow it down; a local copy of the data"
+        return f" by a neighbour, {culprit.name} ({culprit.key.pid})"
+    if own < 50:
+        finding.advice = "find who else uses it (other containers, the host); a local copy of the data"
+        return " by others than the job"
+    finding.advice = "a faster disk or several, a copy in memory or on a local SSD, compressed or smaller data"
+    return ""
+
+
+def _own_share(scene: Scene, disk: DeviceRow) -> float:
+    """The job's share of a device's bytes: by its cgroup's own account where it has one, else by its processes."""
+    device = scene.mean(lambda moment: _device_bytes(moment.devices, disk.name)) or 0.0
+    if not device:
+        return 0.0
+    mine = (scene.mean(lambda moment: moment.read) or 0.0) + (scene.mean(lambda moment: moment.write) or 0.0)
+    return min(100.0, 100.0 * mine / device)
+
+
+def _device_bytes(rows: tuple[DeviceRow, ...], name: str) -> float | None:
+    for row in rows:
+        if row.name == name and isinstance(row.read_bytes_per_s, float | int):
+            write = row.write_bytes_per_s
+            return row.read_bytes_per_s + (write if isinstance(write, float | int) else 0.0)
+    return None
+
+
+def _oppose_if_cpu_bound(finding: Finding, scene: Scene, waited: float) -> None:
+    cpu = scene.of(scene.loaders, "cpu")
+    if cpu is not None and cpu > max(waited, 50) and scene.window_s >= WINDOW_S / 2:
+        finding.oppose("cpu_percent", cpu, "%", waited, f"{group_words(scene.loaders)} compute more than they wait")

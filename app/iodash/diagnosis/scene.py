@@ -1,0 +1,124 @@
+"""A scene: the window of moments that the rules judge, with the questions they ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from iodash.diagnosis.signals import value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from iodash.diagnosis.jobs import Job
+    from iodash.diagnosis.signals import Moment
+    from iodash.model.frame import DeviceRow, Frame, ProcessRow
+    from iodash.model.members import DataPlace, WaitKind
+
+WINDOW_S = 10.0
+"""What a verdict is judged over: a new steady condition fills it within the 12 s in which it must show."""
+
+SETTLED_S = 60.0
+"""How far back recurring gaps, such as those of checkpoints, are looked for."""
+
+Group = Literal["ranks", "workers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the rules see of one job.
+
+    `moments` is the window, `settled` the longer past that ends with it. `places` are the mounts its files lie on,
+    `remote_sockets` its connections to other hosts, `shared_memory` the fill of /dev/shm in percent.
+    """
+
+    job: Job
+    frame: Frame
+    moments: tuple[Moment, ...]
+    settled: tuple[Moment, ...]
+    places: tuple[DataPlace, ...]
+    remote_sockets: int | None
+    shared_memory: float | None
+
+    @property
+    def window_s(self) -> float:
+        """How much time the window covers."""
+        return sum(moment.seconds for moment in self.moments)
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether the job's GPUs can be read."""
+        return self.idle is not None
+
+    @property
+    def idle(self) -> float | None:
+        """Idle share of the job's GPUs in percent, None where none is readable."""
+        util = self.mean(lambda moment: moment.util)
+        return None if util is None else 100.0 - util
+
+    @property
+    def loaders(self) -> Group:
+        """Who loads the data: the workers where there are any, else the ranks themselves."""
+        return "workers" if self.job.workers else "ranks"
+
+    def mean(self, value: Callable[[Moment], float | None]) -> float | None:
+        """The mean over the window, each moment weighed by its length; None when nothing was measured."""
+        return weighted(self.moments, value)
+
+    def of(self, group: Group, name: str) -> float | None:
+        """The mean of a number of `Threads` over the window."""
+        return self.mean(lambda moment: getattr(getattr(moment, group), name))
+
+    def waiting(self, group: Group, *kinds: WaitKind) -> float:
+        """Mean share of time that a group spent in these kinds of wait."""
+        return self.mean(lambda moment: getattr(moment, group).waiting(*kinds)) or 0.0
+
+    def system(self, name: str) -> float | None:
+        """The mean of a field of the system row."""
+        return self.mean(lambda moment: value_of(moment.system, name))
+
+    def cgroup(self, name: str) -> float | None:
+        """The mean of a field of the job's control group."""
+        return self.mean(lambda moment: None if moment.cgroup is None else value_of(moment.cgroup, name))
+
+    def device(self, device: str, name: str) -> float | None:
+        """The mean of a field of one of the job's devices."""
+        return self.mean(
+            lambda moment: next((value_of(row, name) for row in moment.devices if row.name == device), None)
+        )
+
+    def device_states(self, device: str) -> dict[str, float]:
+        """Share of the window that a device spent in each state, in percent."""
+        shares: dict[str, float] = {}
+        for moment in self.moments:
+            for row in moment.devices:
+                if row.name == device and isinstance(row.state, str):
+                    shares[row.state] = shares.get(row.state, 0.0) + 100 * moment.seconds / (self.window_s or 1)
+        return shares
+
+    @property
+    def disks(self) -> tuple[DeviceRow, ...]:
+        """The newest rows of the block devices that serve the job."""
+        newest = self.moments[-1].devices if self.moments else ()
+        return tuple(row for row in newest if row.kind not in ("nfs", "cifs", "fuse", "other"))
+
+    def neighbours(self) -> list[ProcessRow]:
+        """Processes that are no member of the job, the one that moves the most bytes first."""
+        mine = {row.key for row in self.job.rows}
+        others = [row for row in self.frame.processes if row.key not in mine and _moved(row) > 0]
+        return sorted(others, key=_moved, reverse=True)[:3]
+
+
+def weighted(moments: tuple[Moment, ...], value: Callable[[Moment], float | None]) -> float | None:
+    """The mean over moments by their length; None when nothing was measured."""
+    amount = seconds = 0.0
+    for moment in moments:
+        number = value(moment)
+        if number is not None:
+            amount += number * moment.seconds
+            seconds += moment.seconds
+    return amount / seconds if seconds else None
+
+
+def _moved(row: ProcessRow) -> float:
+    return (value_of(row, "read_bytes_per_s") or 0.0) + (value_of(row, "write_bytes_per_s") or 0.0)

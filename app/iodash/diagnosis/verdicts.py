@@ -1,0 +1,139 @@
+"""Verdicts: the rules' findings for each job become one line that doesn't flap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from iodash.diagnosis.finding import LEVELS, Finding
+from iodash.diagnosis.rules import RULES
+from iodash.diagnosis.rules.waits import idle_words
+from iodash.model.frame import Evidence, Verdict
+
+if TYPE_CHECKING:
+    from iodash.diagnosis.scene import Scene
+    from iodash.model.frame import Confidence, Frame
+
+WARM_UP_S = 6.0
+"""Until so much has been seen of a job, confidence is low."""
+
+CONFIRMATIONS = 2
+"""How many frames in a row must agree before another cause takes the line."""
+
+NO_BLAME = frozenset({"gpu_fed", "no_gpu_work", "unknown"})
+"""Causes that name nobody."""
+
+_MOST_EVIDENCE = 4
+
+
+def judge(scene: Scene) -> Verdict:
+    """The verdict on one scene: the deepest cause that two signals support, else the best supported one."""
+    findings = [finding for rule in RULES if (finding := rule(scene)) is not None and finding.supporting]
+    well = [finding for finding in findings if finding.confidence != "low"]
+    if well:
+        best = _deepest(well)
+    elif findings:
+        best = max(findings, key=lambda finding: finding.weight)
+    else:
+        best = _unknown(scene)
+    evidence = (best.supporting + best.context + best.opposing)[:_MOST_EVIDENCE]
+    return Verdict(
+        cause=best.cause,
+        confidence=_confidence(best, scene),
+        summary=best.summary,
+        evidence=tuple(evidence),
+        advice=best.advice,
+        window_s=round(scene.window_s, 1),
+        job=scene.job.name,
+        devices=best.devices,
+        processes=best.processes,
+    )
+
+
+def _deepest(findings: list[Finding]) -> Finding:
+    """The first in the order of the rules; a later one takes over only when the first is contradicted and it is not."""
+    for finding in findings:
+        if not finding.opposing:
+            return finding
+    return max(findings, key=lambda finding: finding.weight)
+
+
+def _confidence(finding: Finding, scene: Scene) -> Confidence:
+    level = finding.confidence
+    if scene.window_s < WARM_UP_S:
+        return "low"
+    if not scene.has_gpu and level == "high":
+        return "medium"
+    return level
+
+
+def _unknown(scene: Scene) -> Finding:
+    """What is missing for a verdict, rather than a guess."""
+    finding = Finding("unknown")
+    missing: list[str] = []
+    looks = sum(moment.ranks.looks + moment.workers.looks for moment in scene.moments)
+    if scene.window_s < WARM_UP_S:
+        missing.append("the job has only been watched for a few seconds")
+    elif not looks:
+        missing.append("its threads can't be watched")
+    if scene.mean(lambda moment: moment.read) is None:
+        missing.append("its I/O can't be read (run as its user, as root, or with CAP_SYS_PTRACE)")
+    main = scene.of("ranks", "main_cpu")
+    blocked = scene.of("ranks", "blocked")
+    if main is not None and main < 20 and (blocked or 0) < 15:
+        missing.append(f"the main process neither computes ({main:.0f} % CPU) nor waits for storage: it sleeps")
+    reason = "; ".join(missing) if missing else "no signal stands out"
+    finding.summary = f"cannot tell: {reason}; {idle_words(scene)}"
+    finding.advice = "py-spy dump --pid of the main process shows where it is"
+    if scene.idle is not None:
+        finding.supporting.append(Evidence("idle_percent", round(scene.idle, 1), "%", 5.0, idle_words(scene)))
+    return finding
+
+
+def no_job(frame: Frame) -> Verdict:
+    """The verdict while nobody trains."""
+    if frame.gpus and frame.gpu_driver.status == "ok":
+        count = len(frame.gpus)
+        summary = f"no process uses {'the GPU' if count == 1 else f'any of the {count} GPUs'}"
+        advice = "start the job; in a container, --pid=host shows the processes of others"
+    else:
+        summary = f"no training seen, and no GPU: {frame.gpu_driver.message or frame.gpu_driver.status}"
+        advice = "name the job with -p PID to have it judged by its own waits"
+    return Verdict("no_gpu_work", "high" if frame.gpus else "low", summary, (), advice, frame.interval_s)
+
+
+@dataclass(slots=True)
+class Line:
+    """The verdict that stands for one job. Another cause must be seen twice in a row before it takes the line."""
+
+    shown: Verdict | None = None
+    rival: str | None = None
+    seen: int = 0
+
+    def take(self, verdict: Verdict) -> Verdict:
+        """Takes a new judgement and returns the one that stands."""
+        if (
+            self.shown is None
+            or verdict.cause == self.shown.cause
+            or self.shown.confidence == "low" == verdict.confidence
+        ):
+            self.shown, self.rival, self.seen = verdict, None, 0
+            return verdict
+        self.seen = self.seen + 1 if verdict.cause == self.rival else 1
+        self.rival = verdict.cause
+        needed = CONFIRMATIONS if verdict.confidence != "low" else 2 * CONFIRMATIONS
+        if self.seen >= needed:
+            self.shown, self.rival, self.seen = verdict, None, 0
+        else:
+            self.shown = replace(self.shown, window_s=verdict.window_s)
+        return self.shown
+
+
+def worst(verdicts: tuple[Verdict, ...]) -> Verdict | None:
+    """The verdict for the header: one that blames before one that doesn't, the surer first."""
+
+    def weight(verdict: Verdict) -> tuple[int, int]:
+        blame = 2 if verdict.cause not in NO_BLAME else 1 if verdict.cause == "unknown" else 0
+        return blame, LEVELS.index(verdict.confidence)
+
+    return max(verdicts, key=weight, default=None)
