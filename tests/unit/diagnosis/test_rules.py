@@ -1,0 +1,311 @@
+"""Each cause is told from the others by what the job's own parts do; each confounder must not be blamed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.ui.frames import device, process
+from tests.unit.diagnosis.stories import FIRST_WORKER, FUSE, MIB, NFS, Story, cgroup
+
+from iodash.diagnosis.verdicts import NO_BLAME
+from iodash.model.members import IoLimit
+from iodash.model.missing import Missing
+
+BUSY_DISK = device(
+    state="saturated",
+    state_reason="at 98 % of the best seen, queue 63",
+    util_percent=100.0,
+    reads_per_s=8000.0,
+    read_bytes_per_s=1900.0 * MIB,
+    read_size_bytes=240_000.0,
+    read_await_ms=5.2,
+    total=True,
+)
+IDLE_DISK = device(
+    state="idle", util_percent=1.0, read_size_bytes=Missing.NO_IO, read_await_ms=Missing.NO_IO, total=True
+)
+
+WAITING_FOR_DISK = {"blocked_percent": 75.0, "waits": {"block": 75.0}, "main_thread_cpu_percent": 10.0}
+COMPUTING = {"running_percent": 95.0, "waits": {}, "main_thread_cpu_percent": 95.0}
+
+SATURATED = Story(
+    util=38.0,
+    worker={"read_bytes_per_s": 450.0 * MIB, "cpu_percent": 12.0},
+    worker_member=WAITING_FOR_DISK,
+    devices=(BUSY_DISK,),
+)
+CPU_WORKERS = Story(
+    util=45.0,
+    worker={"cpu_percent": 97.0, "logical_read_bytes_per_s": 20.0 * MIB},
+    worker_member=COMPUTING,
+    devices=(IDLE_DISK,),
+)
+INLINE_IO = Story(
+    util=40.0,
+    workers=0,
+    main={"read_bytes_per_s": 90.0 * MIB, "logical_read_bytes_per_s": 90.0 * MIB, "cpu_percent": 20.0},
+    main_member={"blocked_percent": 50.0, "waits": {"block": 50.0}, "main_thread_cpu_percent": 20.0},
+    devices=(replace(BUSY_DISK, state="ok", state_reason="", util_percent=55.0),),
+)
+
+STORIES: dict[str, tuple[Story, str, str]] = {
+    "the job saturates its disk": (SATURATED, "device_saturated", "high"),
+    "a neighbour saturates the disk": (
+        replace(
+            SATURATED,
+            worker={"read_bytes_per_s": 5.0 * MIB, "cpu_percent": 5.0},
+            neighbours=(process(901, "fio", read_bytes_per_s=1800.0 * MIB),),
+        ),
+        "device_saturated",
+        "high",
+    ),
+    "a cgroup limit holds reads down": (
+        Story(
+            util=30.0,
+            worker={"read_bytes_per_s": 5.0 * MIB, "cpu_percent": 3.0},
+            worker_member=WAITING_FOR_DISK,
+            devices=(replace(IDLE_DISK, util_percent=12.0),),
+            cgroup=cgroup(io_limits=((IoLimit("nvme0n1", "read", "bytes", 20.0 * MIB), 19.6 * MIB),)),
+        ),
+        "io_throttled",
+        "high",
+    ),
+    "many small cold files": (
+        replace(
+            SATURATED,
+            worker={"read_bytes_per_s": 5.0 * MIB, "cpu_percent": 15.0},
+            devices=(
+                replace(
+                    BUSY_DISK, state="busy", read_bytes_per_s=21.0 * MIB, reads_per_s=3000.0, read_size_bytes=7000.0
+                ),
+            ),
+        ),
+        "small_reads",
+        "high",
+    ),
+    "inline loading bound by I/O": (INLINE_IO, "inline_loading", "high"),
+    "inline loading bound by the CPU": (
+        Story(
+            util=35.0,
+            workers=0,
+            main={"cpu_percent": 98.0, "logical_read_bytes_per_s": 15.0 * MIB},
+            main_member=COMPUTING,
+            devices=(IDLE_DISK,),
+        ),
+        "inline_loading",
+        "high",
+    ),
+    "workers bound by the CPU": (CPU_WORKERS, "cpu_preprocessing", "high"),
+    "a CPU quota": (
+        replace(
+            CPU_WORKERS,
+            worker={"cpu_percent": 25.0},
+            worker_member={**COMPUTING, "main_thread_cpu_percent": 25.0, "run_delay_percent": 70.0},
+            cgroup=cgroup(cpu_quota=1.0, cpu_throttled_percent=95.0),
+        ),
+        "cpu_limited",
+        "high",
+    ),
+    "too few cores": (
+        replace(
+            CPU_WORKERS,
+            worker={"cpu_percent": 30.0},
+            worker_member={**COMPUTING, "main_thread_cpu_percent": 30.0, "run_delay_percent": 65.0},
+            machine={"cpu_idle_percent": 1.0, "cpu_count": 2},
+        ),
+        "cpu_limited",
+        "high",
+    ),
+    "a data set larger than the page cache": (
+        replace(SATURATED, machine={"refault_bytes_per_s": 1500.0 * MIB, "memory_available_bytes": 4 * 1024 * MIB}),
+        "page_cache_thrash",
+        "high",
+    ),
+    "swapping": (
+        replace(
+            SATURATED,
+            machine={
+                "swap_in_bytes_per_s": 40.0 * MIB,
+                "pressure_memory_some_percent": 40.0,
+                "pressure_memory_full_percent": 20.0,
+                "memory_available_bytes": 200 * MIB,
+            },
+        ),
+        "memory_pressure",
+        "high",
+    ),
+    "a slow FUSE mount": (
+        Story(
+            util=20.0,
+            places=(FUSE,),
+            worker={"logical_read_bytes_per_s": 3.0 * MIB, "cpu_percent": 2.0},
+            worker_member={"waits": {"fuse": 90.0}},
+            devices=(IDLE_DISK,),
+        ),
+        "network_storage",
+        "high",
+    ),
+    "a slow NFS mount": (
+        Story(
+            util=20.0,
+            places=(NFS,),
+            worker={"read_bytes_per_s": 3.0 * MIB, "cpu_percent": 2.0},
+            worker_member={"blocked_percent": 80.0, "waits": {"network": 80.0}},
+            devices=(IDLE_DISK, device("nas:/data", kind="nfs", rtt_ms=45.0, state="slow")),
+        ),
+        "network_storage",
+        "high",
+    ),
+    "object storage over sockets": (
+        Story(
+            util=20.0,
+            worker={"cpu_percent": 5.0},
+            worker_member={"waits": {"socket": 85.0}},
+            devices=(IDLE_DISK,),
+            remote_sockets=8,
+            machine={"network_receive_bytes_per_s": 30.0 * MIB},
+        ),
+        "network_storage",
+        "high",
+    ),
+    "/dev/shm is full": (
+        Story(util=0.0, shared_memory=99.0, worker={"cpu_percent": 1.0}, devices=(IDLE_DISK,)),
+        "shared_memory_full",
+        "high",
+    ),
+    "heat": (
+        Story(util=97.0, gpu={"throttle_reasons": ("hw_thermal",), "temperature_celsius": 91.0}, devices=(IDLE_DISK,)),
+        "gpu_throttled",
+        "high",
+    ),
+    "a kernel that waits for another rank": (
+        Story(util=100.0, gpu={"power_watts": 130.0, "sm_active_percent": 6.0}, devices=(IDLE_DISK,)),
+        "gpu_resident_idle",
+        "medium",
+    ),
+    "launching too slowly": (
+        Story(
+            util=60.0,
+            main={"cpu_percent": 100.0},
+            main_member=COMPUTING,
+            worker={"cpu_percent": 4.0},
+            devices=(IDLE_DISK,),
+        ),
+        "host_dispatch",
+        "high",
+    ),
+    "copies fill PCIe": (
+        Story(
+            util=70.0,
+            gpu={"pcie_receive_bytes_per_s": 13.5e9, "pcie_generation": 3, "pcie_width": 16},
+            devices=(IDLE_DISK,),
+        ),
+        "gpu_copy_bound",
+        "high",
+    ),
+    "a disk that doesn't answer": (
+        replace(
+            SATURATED,
+            util=0.0,
+            devices=(replace(BUSY_DISK, state="stalled", state_reason="64 in flight, nothing completed for 12 s"),),
+        ),
+        "device_stalled",
+        "high",
+    ),
+    "all is well": (Story(util=98.0, gpu={"power_watts": 650.0}, devices=(IDLE_DISK,)), "gpu_fed", "high"),
+    "nearly all is well": (Story(util=92.0, gpu={"power_watts": 650.0}, devices=(IDLE_DISK,)), "gpu_fed", "low"),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_cause_is_named(name: str) -> None:
+    story, cause, confidence = STORIES[name]
+    verdict = story.verdict()
+    assert (verdict.cause, verdict.confidence) == (cause, confidence), verdict
+    assert 1 <= len(verdict.evidence) <= 4
+    assert verdict.summary
+    assert verdict.advice
+    assert verdict.job == "train.py:4120"
+
+
+CONFOUNDERS: dict[str, Story] = {
+    "a busy disk beside fed GPUs": replace(
+        SATURATED, util=98.0, gpu={"power_watts": 650.0}, worker={"cpu_percent": 5.0}, worker_member={}
+    ),
+    "workers that are ahead": Story(util=60.0, devices=(BUSY_DISK,), worker={"cpu_percent": 5.0}),
+    "a trainer that sleeps": Story(util=0.0, workers=0, devices=(IDLE_DISK,), main={"cpu_percent": 1.0}),
+    "a trainer that sleeps beside a busy disk": Story(
+        util=0.0, workers=0, devices=(BUSY_DISK,), main={"cpu_percent": 1.0}, main_member={"waits": {"other": 100.0}}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFOUNDERS)
+def test_a_confounder_is_not_blamed(name: str) -> None:
+    verdict = CONFOUNDERS[name].verdict()
+    assert verdict.cause in NO_BLAME, verdict
+
+
+def test_unknown_says_what_is_missing() -> None:
+    verdict = CONFOUNDERS["a trainer that sleeps"].verdict()
+    assert verdict.cause == "unknown"
+    assert "sleeps" in verdict.summary
+
+
+def test_a_synchronous_checkpoint_explains_the_gaps_that_its_writes_fall_into() -> None:
+    story = Story(
+        util=97.0,
+        devices=(IDLE_DISK,),
+        main_member={"blocked_percent": 60.0, "waits": {"writeback": 60.0}},
+    )
+    frames = [
+        story.frame(second, util=3.0, write_bytes_per_s=300.0 * MIB, logical_write_bytes_per_s=300.0 * MIB)
+        if second % 5 == 4
+        else story.frame(second)
+        for second in range(10)
+    ]
+    verdict = story.verdict(frames)
+    assert (verdict.cause, verdict.confidence) == ("checkpoint_write", "high")
+
+
+def test_checkpoints_with_a_long_period_are_remembered_between_them() -> None:
+    story = Story(util=98.0, devices=(IDLE_DISK,), main_member={"blocked_percent": 60.0, "waits": {"writeback": 60.0}})
+    frames = [
+        story.frame(second, util=2.0, write_bytes_per_s=300.0 * MIB)
+        if second % 20 in (7, 8, 9)
+        else story.frame(second)
+        for second in range(43)
+    ]
+    assert story.verdict(frames[:43]).cause == "checkpoint_write"
+
+
+def test_an_asynchronous_checkpoint_leaves_the_gpu_fed() -> None:
+    story = Story(util=98.0, gpu={"power_watts": 650.0}, devices=(IDLE_DISK,), main={"write_bytes_per_s": 300.0 * MIB})
+    assert story.verdict().cause == "gpu_fed"
+
+
+def test_the_neighbour_is_named() -> None:
+    verdict = STORIES["a neighbour saturates the disk"][0].verdict()
+    assert "fio (901)" in verdict.summary
+    assert [key.pid for key in verdict.processes] == [901]
+    assert verdict.devices == ("nvme0n1",)
+
+
+def test_without_a_gpu_the_waits_are_judged_and_confidence_is_at_most_medium() -> None:
+    verdict = replace(SATURATED, util=None).verdict()
+    assert (verdict.cause, verdict.confidence) == ("device_saturated", "medium")
+    assert "no GPU was seen" in verdict.summary
+
+
+def test_a_first_glance_is_low_confidence() -> None:
+    verdict = SATURATED.verdict([SATURATED.frame(second) for second in range(3)])
+    assert (verdict.cause, verdict.confidence) == ("device_saturated", "low")
+
+
+def test_thresholds_are_part_of_the_evidence() -> None:
+    verdict = SATURATED.verdict()
+    by_signal = {item.signal: item for item in verdict.evidence}
+    assert by_signal["blocked_percent"].value == 75.0
+    assert by_signal["blocked_percent"].threshold == 30.0
+    assert FIRST_WORKER not in {key.pid for key in verdict.processes}
