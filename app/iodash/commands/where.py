@@ -1,0 +1,73 @@
+"""`iodash where PATH…`: what serves a path."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iodash.sources.local.where import MissingPathError, PathFinder, UnansweredPathError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from iodash.model.where import Served
+
+
+def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Adds the command and its options."""
+    parser = subparsers.add_parser(
+        "where",
+        help="what serves a path: mount, file system, the chain down to the physical devices or the server",
+        description="Says what serves each PATH: its mount, the file system, and the chain down to the physical "
+        "devices, the server or memory.",
+    )
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="a file or directory")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.add_argument("--procfs", type=Path, default=Path("/proc"), metavar="DIR", help="default: /proc")
+    parser.add_argument("--sysfs", type=Path, default=Path("/sys"), metavar="DIR", help="default: /sys")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints one line, or one JSON object, a path. Status 1 when one of them is not there or doesn't answer."""
+    finder = PathFinder(args.procfs, args.sysfs)
+    status = 0
+    try:
+        for path in args.paths:
+            try:
+                found = finder.find(path)
+            except (MissingPathError, UnansweredPathError) as error:
+                print(f"iodash: {error}", file=sys.stderr)
+                status = 1
+                continue
+            print(json.dumps(as_object(found), ensure_ascii=False) if args.format == "json" else as_text(found))
+    finally:
+        finder.close()
+    return status
+
+
+def as_text(found: Served) -> str:
+    """`/data → vg-data (dm-3) → nvme0n1 nvme1n1`, with the mount and file system where the path is not the mount."""
+    links = f"{found.path} → {found.real_path}" if found.path.rstrip("/") != found.real_path.rstrip("/") else found.path
+    return f"{links}: {found.file_system} on {found.mount_point} → {found.summary.replace(' -> ', ' → ')}"
+
+
+def as_object(found: Served) -> dict[str, Any]:
+    """The same for programs. `chain` is a list of levels, the mounted device first."""
+    return {
+        "path": found.path,
+        "real_path": found.real_path,
+        "mount_point": found.mount_point,
+        "file_system": found.file_system,
+        "source": found.source,
+        "kind": found.kind,
+        "probable": found.probable,
+        "chain": [
+            [{"name": layer.name, "kind": layer.kind, "label": layer.label} for layer in level]
+            for level in found.levels
+        ],
+        "devices": list(found.devices),
+        "served_by": found.summary,
+    }
