@@ -71,6 +71,18 @@ def write_snapshot(frame: Frame, directory: Path | None = None, name: str | None
     return paths[0], paths[1]
 
 
+def check_free(directory: Path | None, name: str) -> None:
+    """Refuses a name that is taken before any time is spent on measuring.
+
+    Raises:
+        SnapshotError: a file of that name exists.
+    """
+    for ending in (".json", ".txt"):
+        target = (directory or Path()) / f"{name}{ending}"
+        if os.path.lexists(target):
+            raise SnapshotError(f"cannot write the snapshot: {target} exists; choose another name")
+
+
 def split_name(file: str) -> tuple[Path | None, str]:
     """The directory and NAME that a user means by `file`: `.json` and `.txt` are endings, everything else is NAME."""
     path = Path(file)

@@ -1,0 +1,95 @@
+"""The command line: which command is meant, its options, and the one function in `commands` that does it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from iodash.commands.options import OPTIONS, Parser, add_help_and_version, add_options, near, settings_of
+from iodash.config import load_settings
+from iodash.model.failure import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iodash.model.settings import Settings
+
+COMMANDS: dict[str, str] = {
+    "iotop": "processes as iotop prints them; without -b the screen, processes in full",
+    "iostat": "devices as iostat prints them",
+    "dstat": "the machine as dstat prints it",
+    "where": "what serves a path: mount, file system, devices or server",
+    "snapshot": "one frame to a file",
+}
+"""Every command but the dashboard. Each is a module of `commands` with that name."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Does what `arguments` (without the program's name) ask for. The exit status.
+
+    Raises:
+        UsageError: the arguments are wrong.
+        Failure: it could not be done.
+        SystemExit: help or the version was printed.
+    """
+    first = arguments[0] if arguments else ""
+    if first in COMMANDS:
+        return _run_command(first, list(arguments[1:]))
+    if first and not first.startswith("-"):
+        raise UsageError(f"there is no command {first!r}{near(first, tuple(COMMANDS))} (see iodash --help)")
+    return _run_dashboard_or_batch(arguments)
+
+
+def configured_settings() -> Settings:
+    """The defaults as the user's configuration file changes them; what is wrong with it goes to standard error."""
+    settings, faults = load_settings()
+    if sys.stderr is not None:
+        for fault in faults:
+            print(f"iodash: {fault}", file=sys.stderr)
+    return settings
+
+
+def _run_command(name: str, arguments: list[str]) -> int:
+    module = import_module(f"iodash.commands.{name}")
+    if hasattr(module, "main"):  # reads its words itself, since their order has a meaning
+        return int(module.main(arguments))
+    parser = Parser(prog="iodash")
+    module.add_parser(parser.add_subparsers())
+    return int(module.run(parser.parse_args([name, *arguments])))
+
+
+def _run_dashboard_or_batch(arguments: Sequence[str]) -> int:
+    defaults = configured_settings()
+    parser = _parser(defaults)
+    parsed = parser.parse_args(arguments)
+    settings = settings_of(parsed, defaults)
+    typed = parsed.quiet is not None or (parsed.time and not defaults.time)
+    if parsed.once:
+        settings = replace(settings, iter=1)
+    if parsed.batch or parsed.once or typed:
+        from iodash.commands.batch import run_batch
+
+        return run_batch(settings, parsed.format or "text")
+    if parsed.format:
+        parser.error("--format needs -b")
+    from iodash.commands.dashboard import run_dashboard
+
+    return run_dashboard(settings)
+
+
+def _parser(defaults: Settings) -> Parser:
+    commands = "\n".join(f"  {name:<10}{help_text}" for name, help_text in COMMANDS.items())
+    parser = Parser(
+        prog="iodash",
+        usage="iodash [OPTION…]\n       iodash COMMAND [OPTION…]",
+        description="One screen that says what holds your GPUs back: processes, disks, mounts, limits and GPUs.",
+        epilog=f"commands (each has its own --help):\n{commands}",
+    )
+    parser.add_argument("-b", "--batch", action="store_true", help="print frames to standard output, no screen")
+    parser.add_argument("--once", action="store_true", help="print one frame: -b -n 1")
+    parser.add_argument("--format", choices=("text", "json", "csv"), help="what -b prints (default text)")
+    add_options(parser, OPTIONS, defaults)
+    add_help_and_version(parser)
+    return parser

@@ -1,0 +1,84 @@
+"""`iodash -b`: frames to standard output, as text, JSON lines or CSV."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from iodash.commands.stream import Stream, emit, emit_lines, open_source, prepare_output, warn
+from iodash.outputs.select import absent_devices, absent_pids, select_devices, select_processes
+from iodash.sources import Demand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from iodash.model.frame import Frame
+    from iodash.model.settings import Settings
+    from iodash.outputs.csv import CsvWriter
+
+
+def run_batch(settings: Settings, output_format: str) -> int:
+    """Prints a frame each delay until `iter` were printed. Every frame, the first too, covers one delay.
+
+    Raises:
+        Failure: the machine can't be read or the output not be written.
+        Stopped: a signal came.
+    """
+    prepare_output()
+    csv_file = _csv_file(settings)
+    try:
+        source = open_source(settings.procfs, settings.sysfs, gpu=settings.gpu, wait_for_gpu=True)
+        show = _printer(settings, output_format)
+        warned = False
+
+        def handle(frame: Frame) -> None:
+            nonlocal warned
+            show(frame)
+            if csv_file is not None:
+                csv_file.write(frame)
+            if not warned:
+                warn_of_absent(frame, settings)
+                warned = True
+
+        # A process row that is printed has all its fields; CSV has none.
+        demand = Demand(threads=settings.threads, every_field=output_format != "csv")
+        Stream(source, settings.delay, demand).run(handle, settings.iter)
+    finally:
+        if csv_file is not None:
+            csv_file.close()
+    return 0
+
+
+def warn_of_absent(frame: Frame, settings: Settings) -> None:
+    """Says which processes and devices that were asked for are not there."""
+    for pid in absent_pids(frame.processes, settings.pid):
+        warn(f"there is no process {pid}")
+    for name in absent_devices(frame.devices, settings.device):
+        warn(f"there is no device {name}")
+
+
+def _csv_file(settings: Settings) -> CsvWriter | None:
+    if settings.output is None:
+        return None
+    from iodash.outputs.csv import CsvWriter
+
+    return CsvWriter(settings.output, settings)
+
+
+def _printer(settings: Settings, output_format: str) -> Callable[[Frame], None]:
+    if output_format == "json":
+        from iodash.outputs.json import frame_line
+
+        def print_json(frame: Frame) -> None:
+            processes = select_processes(frame.processes, settings)
+            emit(frame_line(frame, processes=processes, devices=select_devices(frame.devices, settings)) + "\n")
+
+        return print_json
+    if output_format == "csv" and sys.stdout is not None:
+        from iodash.outputs.csv import CsvWriter
+
+        return CsvWriter(sys.stdout, settings).write
+    from iodash.outputs.text import TextWriter
+
+    writer = TextWriter(settings)
+    return lambda frame: emit_lines(writer.lines(frame))
