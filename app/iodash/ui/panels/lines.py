@@ -90,6 +90,10 @@ class Lines(Panel):
         """The content for `width` cells and at most `height` lines (None: as many as it likes)."""
         raise NotImplementedError
 
+    def wanted_height(self, width: int) -> int:
+        """How many lines it would fill in a screen of `width` cells."""
+        return len(self.lines(max(1, width - self.gutter.width), None))
+
     def content_changed(self) -> None:
         """Draws what changed. Call it after taking in a new frame."""
         if not self.is_attached:

@@ -1,0 +1,96 @@
+"""Everything about one process, read while the screen is open and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from iodash.ui.screens.details_lines import details_lines
+from iodash.ui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from iodash.model.details import ProcessDetails
+    from iodash.model.sample import ProcessKey
+    from iodash.ui.panels.lines import Line
+
+_REST_S = 1.0
+"""Between two readings."""
+
+
+class DetailsScreen(ModalScreen[None]):
+    """The details of a process, read anew each second while it lives."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,enter", "leave", "Leave"), ("q,f10", "app.leave", "Quit")]
+
+    def __init__(
+        self,
+        read: Callable[[ProcessKey], Awaitable[ProcessDetails | None]],
+        key: ProcessKey,
+        heading: str,
+        *,
+        ascii: bool = False,
+    ) -> None:
+        """Args:
+        read: gives the details, None when the process is gone; raises TimeoutError when the kernel doesn't answer.
+        key: whose.
+        heading: name and pid, as safe text.
+        ascii: whether to keep to ASCII.
+        """
+        super().__init__()
+        self._read = read
+        self._key = key
+        self._heading = heading
+        self._ascii = ascii
+        self._details: ProcessDetails | None = None
+        self._message = "reading"
+
+    def compose(self) -> ComposeResult:
+        """A heading, what is going on, the page."""
+        with Vertical(id="details"):
+            yield Static(Content(self._heading), id="details-title")
+            yield Static(Content(self._message), id="details-message")
+            yield Page(self._lines, id="details-page")
+
+    def on_mount(self) -> None:
+        """Begins to read."""
+        self.query_one(Page).focus()
+        self.run_worker(self._keep_reading(), exclusive=True)
+
+    def action_leave(self) -> None:
+        """Closes the details."""
+        self.dismiss(None)
+
+    async def _keep_reading(self) -> None:
+        while True:
+            try:
+                details = await self._read(self._key)
+            except TimeoutError:
+                self._say("the kernel did not answer in time, as happens with a hanging network mount; trying again")
+            else:
+                if details is None:
+                    self._say("the process is gone" + ("; this was its last state" if self._details else ""))
+                    return
+                self._details = details
+                self._say("")
+                self.query_one(Page).content_changed()
+            await asyncio.sleep(_REST_S)
+
+    def _say(self, message: str) -> None:
+        if message != self._message:
+            self._message = message
+            line = self.query_one("#details-message", Static)
+            line.update(Content(message))
+            line.display = bool(message)
+
+    def _lines(self, width: int) -> list[Line]:
+        return details_lines(self._details, width, ascii=self._ascii) if self._details else []

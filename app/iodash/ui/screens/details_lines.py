@@ -1,0 +1,138 @@
+"""The details of a process as lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iodash.formatting.cells import cell_width, crop, left
+from iodash.formatting.units import byte_amount
+from iodash.model.missing import Missing
+from iodash.ui.panels.lines import Line, fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iodash.model.details import Limit, OpenFile, ProcessDetails
+    from iodash.model.missing import Text
+    from iodash.model.sample import IoCounters
+
+_LABEL = 18
+
+_IO_FIELDS: tuple[tuple[str, str, str, str], ...] = (
+    ("read_bytes", "read_bytes", "read", "fetched from storage"),
+    ("write_bytes", "write_bytes", "write", "made dirty or written to storage"),
+    ("cancelled_write_bytes", "cancelled_write", "", "dirty, but deleted before they reached storage"),
+    ("logical_read_bytes", "rchar", "", "asked for by read calls, the page cache included"),
+    ("logical_write_bytes", "wchar", "", "handed over by write calls"),
+    ("read_calls", "syscr", "", "read calls"),
+    ("write_calls", "syscw", "", "write calls"),
+)
+
+
+def _section(title: str, note: str = "") -> list[Line]:
+    return [[], [(title, "strong"), (f"  {note}" if note else "", "quiet")]]
+
+
+def _unknown(reason: Missing) -> Line:
+    return [(f"  {reason.words}", "quiet")]
+
+
+def _pair(name: str, value: str, word: str = "") -> Line:
+    return [("  ", ""), (left(name, _LABEL), "quiet"), (value, word)]
+
+
+def _io_lines(io: IoCounters | Missing) -> list[Line]:
+    lines = _section("I/O", "since the process started, children it waited for included (/proc/PID/io)")
+    if isinstance(io, Missing):
+        return [*lines, _unknown(io)]
+    for field, name, word, meaning in _IO_FIELDS:
+        value: int = getattr(io, field)
+        amount = "" if field.endswith("calls") else byte_amount(value)
+        lines.append(
+            [
+                ("  ", ""),
+                (left(name, _LABEL), "quiet"),
+                (f"{value:>20,}", word),
+                (f"  {amount:>5}", ""),
+                (f"  {meaning}", "quiet"),
+            ]
+        )
+    return lines
+
+
+def _file_lines(files: Sequence[OpenFile] | Missing, left_out: int, width: int, ellipsis: str) -> list[Line]:
+    if isinstance(files, Missing):
+        return [*_section("Open files"), _unknown(files)]
+    note = f"{len(files)}" + (f", {left_out} more not listed" if left_out else "")
+    lines = _section("Open files", note)
+    if not files:
+        return lines
+    headings = ("FD", "FLAGS", "POSITION", "MOUNT", "SERVED BY", "PATH")
+    rows = [
+        (
+            str(file.descriptor),
+            file.flags or "-",
+            "-" if file.position is None else byte_amount(file.position),
+            f"{file.mount} ({file.file_system})" if file.mount else "-",
+            file.served_by or "-",
+            file.path,
+        )
+        for file in files
+    ]
+    most = (5, 10, 8, max(12, width // 5), max(12, width // 5))
+    widths = [min(limit, max(cell_width(row[index]) for row in (headings, *rows))) for index, limit in enumerate(most)]
+    for row, word in ((headings, "title"), *((row, "") for row in rows)):
+        text = "  ".join(left(cell, size, ellipsis) for cell, size in zip(row, widths, strict=False))
+        lines.append([("  ", ""), (f"{text}  {row[-1]}", word)])
+    return lines
+
+
+def _limit_lines(title: str, limits: Sequence[Limit] | Missing) -> list[Line]:
+    lines = _section(title)
+    if isinstance(limits, Missing):
+        return [*lines, _unknown(limits)]
+    return [*lines, *(_pair(limit.name, limit.value) for limit in limits)]
+
+
+def _text(value: Text) -> tuple[str, str]:
+    return (value.words, "quiet") if isinstance(value, Missing) else (value or "-", "")
+
+
+def details_lines(details: ProcessDetails, width: int, *, ascii: bool = False) -> list[Line]:
+    """The details in lines of at most `width` cells; only the command is wrapped, the rest is cropped."""
+    ellipsis = "~" if ascii else "…"
+    lines: list[Line] = [[("Command", "strong")]]
+    lines += [[("  ", ""), (part, "")] for part in _wrapped(details.command, max(1, width - 2))]
+    lines += _io_lines(details.io)
+    lines += _file_lines(details.open_files, details.open_files_left_out, width, ellipsis)
+    lines += _section("Control group")
+    lines.append(_pair("path", *_text(details.cgroup)))
+    lines += [_pair(limit.name, limit.value) for limit in details.cgroup_limits]
+    lines += _limit_lines("Limits", details.limits)
+    if details.wait_channel:
+        lines += _section("Waiting in")
+        lines.append([("  ", ""), _text(details.wait_channel)])
+    if isinstance(details.threads, Missing) or details.threads:
+        lines += _thread_lines(details.threads)
+    return [fitted(line, width, ellipsis) for line in lines]
+
+
+def _thread_lines(threads: Sequence[tuple[int, str, str]] | Missing) -> list[Line]:
+    if isinstance(threads, Missing):
+        return [*_section("Threads"), _unknown(threads)]
+    lines = _section("Threads", str(len(threads)))
+    return [*lines, *([("  ", ""), (f"{tid:>8}  {state}  {name}", "")] for tid, name, state in threads)]
+
+
+def _wrapped(text: str, width: int, most: int = 12) -> list[str]:
+    """`text` broken into lines of `width` cells, at most `most` of them."""
+    parts: list[str] = []
+    while text and len(parts) < most:
+        part = crop(text, width, "")
+        if not part:
+            break
+        parts.append(part)
+        text = text[len(part) :]
+    if text and parts:
+        parts[-1] = crop(parts[-1] + " ..", width, "..")
+    return parts or ["-"]

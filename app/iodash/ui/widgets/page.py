@@ -1,0 +1,65 @@
+"""A scrolling page of lines: help, details, whatever is longer than the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from iodash.ui.panels.lines import WORDS, Line, width_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.binding import BindingType
+
+
+class Page(ScrollView, can_focus=True):
+    """Lines that are made anew for the width there is; scrolled by arrows, pages, `g`, `G`, `j`, `k` and the wheel."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{word}" for word in WORDS}
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("j", "scroll_down", "Down"),
+        ("k", "scroll_up", "Up"),
+        ("g", "scroll_home", "To the start"),
+        ("G", "scroll_end", "To the end"),
+    ]
+
+    def __init__(self, lines: Callable[[int], list[Line]], *, id: str | None = None) -> None:
+        """`lines` gives the content for a width in cells."""
+        super().__init__(id=id)
+        self._make = lines
+        self._lines: list[Line] = []
+
+    def content_changed(self) -> None:
+        """Makes the lines anew and keeps the place."""
+        width = max(1, self.scrollable_content_region.width)
+        self._lines = self._make(width)
+        longest = max((width_of(line) for line in self._lines), default=0)
+        self.virtual_size = Size(min(longest, width), len(self._lines))
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Makes the lines for the new width."""
+        self.content_changed()
+
+    def notify_style_update(self) -> None:
+        """Draws in the new colours."""
+        super().notify_style_update()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in sight."""
+        y += self.scroll_offset.y
+        base = self.rich_style
+        line = self._lines[y] if 0 <= y < len(self._lines) else []
+        segments = [
+            Segment(text, self.get_component_rich_style(f"lines--{word}") if word else base)
+            for text, word in line
+            if text
+        ]
+        return Strip(segments).crop_extend(0, self.size.width, base)
