@@ -132,7 +132,7 @@ class DeviceStates:
         """The frame's devices, each with its state and one short sentence of why.
 
         `stalled`: requests are in flight and none has completed for a second. `queued`: (nearly) all of the device's
-        slots are taken. `saturated`: at the best throughput seen, with requests that wait far longer than at light load.
+        slots are taken. `saturated`: at the best throughput seen, with requests that wait far longer than usual.
         `slow`: they wait far longer though throughput is low. `busy`: in use nearly all the time, which on a device
         that serves many requests at once is no limit. The state is the reason itself where its rates are missing.
         """
