@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 MOST_TRACES = 6
 """More lines than that in one plot can't be told apart."""
 
-_HEADINGS: dict[str, str] = {
-    **{column.key: column.heading for column in SYSTEM_COLUMNS},
-    **{column.key: column.heading for column in DEVICE_COLUMNS},
-    **{column.key: column.heading for column in GPU_COLUMNS},
-}
+_SYSTEM_HEADINGS = {column.key: column.heading for column in SYSTEM_COLUMNS}
+_DEVICE_HEADINGS = {column.key: column.heading for column in DEVICE_COLUMNS}
+_GPU_HEADINGS = {column.key: column.heading for column in GPU_COLUMNS}
 
 _CYCLE = ("read", "write", "ok", "warn", "strong", "quiet")
 
@@ -59,6 +57,8 @@ class Plot:
             return byte_amount(value, units)
         if self.unit == "%":
             return f"{percent(value)}%"
+        if self.unit == "W":
+            return f"{value:.0f}W"
         return decimal(value)
 
     def maximum(self, units: Units) -> float:
@@ -96,8 +96,12 @@ def runs_of(points: Iterable[Point], end: float) -> list[Run]:
     return runs
 
 
-def _heading(name: str) -> str:
-    return _HEADINGS.get(name, name.replace("_", " "))
+def _heading(subject: str, name: str, frame: Frame) -> str:
+    if not subject:
+        headings = _SYSTEM_HEADINGS
+    else:
+        headings = _GPU_HEADINGS if any(gpu.uuid == subject for gpu in frame.gpus) else _DEVICE_HEADINGS
+    return headings.get(name, name.replace("_", " "))
 
 
 def _subject(subject: str, frame: Frame) -> str:
@@ -140,7 +144,7 @@ def plots_of(series: Sequence[tuple[str, str, str]], frame: Frame, history: Hist
             if not runs:
                 continue
             position = len(traces)
-            label = _subject(subject, frame) if one_name else _heading(name)
+            label = _subject(subject, frame) if one_name else _heading(subject, name, frame)
             word = _CYCLE[position % len(_CYCLE)] if one_name else _colour(name, position)
             latest = runs[-1][-1]
             traces.append(
@@ -150,7 +154,7 @@ def plots_of(series: Sequence[tuple[str, str, str]], frame: Frame, history: Hist
             )
         if traces:
             subject, name, unit = group[0]
-            title = _heading(name) if one_name else _subject(subject, frame) or _title(name)
+            title = _heading(subject, name, frame) if one_name else _subject(subject, frame) or _title(name)
             plots.append(Plot(title, unit, tuple(traces[:MOST_TRACES]), len(traces[MOST_TRACES:])))
     return plots
 

@@ -9,6 +9,7 @@ from iodash.columns.processes import label
 from iodash.formatting.cells import cell_width, left
 from iodash.formatting.units import byte_amount, percent, whole
 from iodash.model.missing import Missing
+from iodash.ui.panels.disk_course import disk_sparks
 from iodash.ui.panels.lines import Line, fitted, width_of
 from iodash.ui.widgets.spark import cell_seconds, cells, spark
 
@@ -136,7 +137,7 @@ class _Field:
     keep: int
 
 
-_NARROWEST_SPARK, _WIDEST_SPARK = 6, 60
+_NARROWEST_SPARK, _WIDEST_SPARK = 10, 60
 _NARROWEST_PROCESSES, _ENOUGH_FOR_PROCESSES = 10, 28
 
 
@@ -261,7 +262,8 @@ def gpu_lines(frame: Frame, view: View, width: int, most: int | None) -> list[Li
     """The GPUs of a frame in at most `most` lines of `width` cells (None: a line each).
 
     When there are more GPUs than lines, as many stand beside each other as it takes, each with the fields that have
-    room. When even that is not enough the last place says how many are left out.
+    room. When even that is not enough the last place says how many are left out. Lines left over show what the disks
+    did beneath the GPUs' sparklines, so that a gap stands above the burst that caused it.
     """
     rows = list(frame.gpus)
     beside = 1
@@ -269,6 +271,7 @@ def gpu_lines(frame: Frame, view: View, width: int, most: int | None) -> list[Li
         beside = -(-len(rows) // most)
     beside = max(1, min(beside, (width + _CELL_GAP) // (_SMALLEST_CELL + _CELL_GAP)))
     height = -(-len(rows) // beside)
+    room_beneath = None if most is None else most - height
     left_out = 0
     if most is not None and height > most:
         left_out = len(rows) - (most * beside - 1)
@@ -288,4 +291,7 @@ def gpu_lines(frame: Frame, view: View, width: int, most: int | None) -> list[Li
                 line.append((" " * _CELL_GAP, ""))
             line.extend(drawn[index])
         lines.append(line)
-    return lines
+    if beside == 1 and "spark" in fields and not left_out:
+        before = sum(fields[key] + _GAP for key in ("index", "name") if key in fields)
+        lines += disk_sparks(frame, view, before, fields["spark"])[:room_beneath]
+    return [fitted(line, width, "~" if view.ascii else "…") for line in lines]

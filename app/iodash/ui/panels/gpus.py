@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _MOST_LINES = 8
 """How many GPUs the panel wants beneath each other. With more than that, several share a line."""
 
+_BENEATH = 2
+"""Lines for what the disks did."""
+
 
 def rule_info(frame: Frame) -> str:
     """What stands in the panel's rule: the driver's version, and its trouble where GPUs are shown all the same."""
@@ -51,9 +54,13 @@ class GpuPanel(Lines):
         inner = width - 2
         if not frame.gpus:
             return [[(" ", ""), *driver_line(frame, inner, ascii=view.ascii)]]
-        most = None if view.full == self.key else _MOST_LINES if height is None else max(1, height - 1)
+        most = None if view.full == self.key else self._most(frame) if height is None else max(1, height - 1)
         lines = gpu_lines(frame, view, inner, most)
         return [[(rule_info(frame), "rule")], *([(" ", ""), *line] for line in lines)]
+
+    @staticmethod
+    def _most(frame: Frame) -> int:
+        return min(len(frame.gpus), _MOST_LINES) + _BENEATH
 
     def render_line(self, y: int) -> Strip:
         """The rule, or a line beneath it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from iodash.columns.system import SYSTEM_COLUMNS
 from iodash.formatting.units import byte_amount, network_rate
 from iodash.model.missing import Missing, or_zero
+from iodash.ui.panels.disk_course import CHART_HEIGHT, disk_chart
 from iodash.ui.panels.lines import Line, Lines, fitted, width_of
 
 if TYPE_CHECKING:
@@ -116,6 +117,9 @@ GROUPS: tuple[Group, ...] = (
 
 _MOST_LINES = 2
 
+TALL = 45
+"""Lines of a screen that has room for a chart of the disks. With GPUs it stands beneath them instead."""
+
 
 def _broken(groups: list[tuple[int, Line]], width: int) -> list[Line]:
     """The groups one after the other, a new line where the next one doesn't fit."""
@@ -187,7 +191,15 @@ class StripPanel(Lines):
         if view.full == self.key:
             every = strip_lines(frame.system, view.units, width, most=None)
             return [*every, *interface_lines(frame, view.units, width)]
-        return strip_lines(frame.system, view.units, width)
+        lines = strip_lines(frame.system, view.units, width)
+        if not frame.gpus and self._room_for_chart(len(lines), height):
+            lines += disk_chart(frame, view, width)
+        return lines
+
+    def _room_for_chart(self, taken: int, height: int | None) -> bool:
+        if height is not None:
+            return height >= taken + 2 * CHART_HEIGHT
+        return self.app.size.height >= TALL
 
     def series(self, frame: Frame) -> list[tuple[str, str, str]]:
         """CPU, stalls, disks, network, memory."""
