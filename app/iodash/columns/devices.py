@@ -35,10 +35,6 @@ def _severity(row: DeviceRow) -> Any:
     return row.state if isinstance(row.state, Missing) else _SEVERITY[row.state]
 
 
-def _busiest(row: DeviceRow) -> Any:
-    return row.util_percent
-
-
 DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
     Column("name", "DEVICE", "", 14, plain, "The kernel's name.", lambda r: r.name, keep=100, is_text=True),
     Column("kind", "KIND", "", 9, plain, "What kind of device or mount it is.", lambda r: r.kind, is_text=True),
@@ -143,7 +139,6 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         "Share of time with at least one request in flight. On a device that serves many at once 100 is not its limit.",
         lambda r: r.util_percent,
         keep=99,
-        order=_busiest,
     ),
     Column("operations_per_s", "ops/s", "/s", 6, count, "Operations of a network mount.", lambda r: r.operations_per_s),
     Column("rtt_ms", "rtt", "ms", 6, milliseconds, "Mean time the server took to answer.", lambda r: r.rtt_ms),

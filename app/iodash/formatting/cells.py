@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
 
 from wcwidth import wcwidth
 
@@ -26,12 +28,8 @@ def crop(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     room = width - len(ellipsis)
     if text.isascii():
         return text[:room] + ellipsis
-    used = 0
-    for index, character in enumerate(text):
-        used += max(wcwidth(character), 0)
-        if used > room:
-            return text[:index] + ellipsis
-    return text
+    used = accumulate(max(wcwidth(character), 0) for character in text)
+    return text[: bisect_right(list(used), room)] + ellipsis
 
 
 def left(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:

@@ -27,7 +27,7 @@ def _escape(character: str) -> str:
 
 def _is_harmless(character: str, marks_before: int) -> bool:
     category = unicodedata.category(character)
-    if category in ("Mn", "Me"):
+    if category[0] == "M":
         variation = "\ufe00" <= character <= "\ufe0f" or character >= "\U000e0100"
         return not variation and marks_before < _MARKS_IN_A_ROW
     if category in ("Zl", "Zp") or category[0] == "C":
@@ -57,7 +57,7 @@ def safe_text(raw: bytes | str, limit: int = 4096) -> str:
             marks = 0
         elif _is_harmless(character, marks):
             parts.append(character)
-            marks = marks + 1 if unicodedata.combining(character) else 0
+            marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
         else:
             parts.append(_escape(character))
     return "".join(parts)

@@ -89,7 +89,7 @@ def percent(value: Number, units: Units = Units.IEC) -> str:
     """A share in whole percent. Above 0 it never reads as `0`."""
     if isinstance(value, Missing):
         return DASH
-    return "<1" if 0 < value < 0.5 else f"{value:.0f}"
+    return "<1" if 0 < value <= 0.5 else f"{value:.0f}"
 
 
 def percent_tenths(value: Number, units: Units = Units.IEC) -> str:
@@ -110,7 +110,7 @@ def milliseconds(value: Number, units: Units = Units.IEC) -> str:
     if value < 9999.5:
         return _digits(value)
     seconds = value / 1000
-    return f"{seconds:.1f}s" if seconds < 999.95 else f"{seconds:.0f}s"
+    return f"{seconds:.1f}s" if seconds < 99.95 else f"{seconds:.0f}s"
 
 
 def decimal(value: Number, units: Units = Units.IEC) -> str:

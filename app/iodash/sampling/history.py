@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from iodash.model.missing import Missing, Number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from iodash.model.frame import Frame
 
@@ -52,6 +54,57 @@ GPU_SERIES: tuple[str, ...] = (
 )
 
 
+SAMPLES_PER_TICK = 6
+"""How many of a GPU's own utilisation samples are kept for each frame, as the driver takes about six a second."""
+
+_REASONS = tuple(Missing)
+_CODES: dict[Missing, float] = {reason: -1.0 - number for number, reason in enumerate(_REASONS)}
+
+_system_values = attrgetter(*SYSTEM_SERIES)
+_device_values = attrgetter(*DEVICE_SERIES)
+_gpu_values = attrgetter(*GPU_SERIES)
+
+
+class _Ring:
+    """The values of one subject at successive ticks, packed: 8 bytes a value, the oldest overwritten.
+
+    Every series is an amount, so a negative number is free to stand for each reason why there is none. Ticks at which
+    the subject was not there read as `GONE`.
+    """
+
+    __slots__ = ("_values", "_width", "first", "last", "length")
+
+    def __init__(self, width: int, length: int, tick: int) -> None:
+        self._width = width
+        self._values = array("d")
+        self.length = length
+        self.first = tick
+        self.last = tick - 1
+
+    def put(self, tick: int, values: Sequence[Number]) -> None:
+        """Stores the values of `tick`, less than `length` ticks after the last."""
+        gone = [_CODES[Missing.GONE]] * self._width
+        for skipped in range(self.last + 1, tick):
+            self._write(skipped, gone)
+        self._write(tick, [_CODES[value] if isinstance(value, Missing) else value for value in values])
+        self.last = tick
+
+    def get(self, tick: int, column: int) -> Number:
+        """The value of `column` at a tick that is still held."""
+        value = self._values[(tick - self.first) % self.length * self._width + column]
+        return value if value >= 0 else _REASONS[int(-1 - value)]
+
+    def copy(self) -> _Ring:
+        other = _Ring(self._width, self.length, self.first)
+        other.last = self.last
+        other._values = self._values[:]
+        return other
+
+    def _write(self, tick: int, row: list[float]) -> None:
+        start = (tick - self.first) % self.length * self._width
+        self._values[start : start + self._width] = array("d", row)
+
+
 class History:
     """The last `length` values of each series. A series is named by its subject and field.
 
@@ -61,59 +114,77 @@ class History:
 
     def __init__(self, length: int = 600) -> None:
         self.length = length
-        self._series: dict[tuple[str, str], deque[Point]] = {}
+        self._tick = -1
+        self._axis: deque[tuple[float, float]] = deque(maxlen=length)
+        self._rings: dict[str, tuple[tuple[str, ...], _Ring]] = {}
+        self._samples: dict[str, deque[Point]] = {}
 
     def add(self, frame: Frame) -> None:
         """Takes the values of a frame; subjects that are gone for `length` frames are forgotten."""
-        for name in SYSTEM_SERIES:
-            self._append(frame, "", name, getattr(frame.system, name))
+        self._tick += 1
+        self._axis.append((frame.time, frame.interval_s))
+        self._put("", SYSTEM_SERIES, _system_values(frame.system))
         for device in frame.devices:
-            for name in DEVICE_SERIES:
-                self._append(frame, device.name, name, getattr(device, name))
+            self._put(device.name, DEVICE_SERIES, _device_values(device))
         for gpu in frame.gpus:
-            for name in GPU_SERIES:
-                self._append(frame, gpu.uuid, name, getattr(gpu, name))
-            samples = self._deque(gpu.uuid, "util_samples", self.length * 6)
-            previous = frame.time - frame.interval_s
-            for seconds_ago, percent in gpu.util_samples:
-                moment = frame.time - seconds_ago
-                samples.append(Point(moment, max(0.0, moment - previous), percent))
-                previous = moment
-        self._forget(frame.time - self.length * max(frame.interval_s, 0.1))
+            self._put(gpu.uuid, GPU_SERIES, _gpu_values(gpu))
+            self._put_samples(frame, gpu.uuid, gpu.util_samples)
+        self._forget()
 
     def series(self, subject: str, name: str) -> tuple[Point, ...]:
         """The points of one series, oldest first; empty when nothing is known."""
-        return tuple(self._series.get((subject, name), ()))
+        return self.last(subject, name, self.length * SAMPLES_PER_TICK)
 
     def last(self, subject: str, name: str, count: int) -> tuple[Point, ...]:
-        """The newest `count` points of one series, oldest first."""
-        points = self._series.get((subject, name))
-        if points is None:
+        """The newest `count` points of one series, oldest first; empty when nothing is known."""
+        if name == "util_samples":
+            samples = self._samples.get(subject, ())
+            return tuple(samples)[-count:] if count > 0 else ()
+        names, ring = self._rings.get(subject, ((), None))
+        if ring is None or name not in names:
             return ()
-        start = max(0, len(points) - count)
-        return tuple(points[index] for index in range(start, len(points)))
+        column = names.index(name)
+        oldest = self._tick - len(self._axis) + 1
+        points = tuple(
+            Point(*self._axis[tick - oldest], ring.get(tick, column))
+            for tick in range(max(oldest, ring.first, ring.last + 1 - count), ring.last + 1)
+        )
+        return points if any(not isinstance(point.value, Missing) for point in points) else ()
 
     def subjects(self) -> Iterator[str]:
         """Every subject that has a series."""
-        return iter({subject for subject, _ in self._series})
+        return iter(tuple(self._rings))
 
     def clear(self) -> None:
         """Forgets everything, as after a jump in recorded time."""
-        self._series.clear()
+        self._axis.clear()
+        self._rings.clear()
+        self._samples.clear()
 
-    def _deque(self, subject: str, name: str, length: int) -> deque[Point]:
-        key = (subject, name)
-        points = self._series.get(key)
-        if points is None:
-            points = self._series[key] = deque(maxlen=length)
-        return points
+    def copy(self) -> History:
+        """The same past, which later frames don't change: what a paused screen shows."""
+        other = History(self.length)
+        other._tick = self._tick
+        other._axis = self._axis.copy()
+        other._rings = {subject: (names, ring.copy()) for subject, (names, ring) in self._rings.items()}
+        other._samples = {subject: points.copy() for subject, points in self._samples.items()}
+        return other
 
-    def _append(self, frame: Frame, subject: str, name: str, value: Number) -> None:
-        if isinstance(value, Missing) and (subject, name) not in self._series:
-            return
-        self._deque(subject, name, self.length).append(Point(frame.time, frame.interval_s, value))
+    def _put(self, subject: str, names: tuple[str, ...], values: Sequence[Number]) -> None:
+        known = self._rings.get(subject)
+        if known is None:
+            known = self._rings[subject] = (names, _Ring(len(names), self.length, self._tick))
+        known[1].put(self._tick, values)
 
-    def _forget(self, before: float) -> None:
-        old = [key for key, points in self._series.items() if points and points[-1].time < before]
-        for key in old:
-            del self._series[key]
+    def _put_samples(self, frame: Frame, uuid: str, samples: Sequence[tuple[float, float]]) -> None:
+        points = self._samples.setdefault(uuid, deque(maxlen=self.length * SAMPLES_PER_TICK))
+        previous = frame.time - frame.interval_s
+        for seconds_ago, percent in samples:
+            moment = frame.time - seconds_ago
+            points.append(Point(moment, max(0.0, moment - previous), percent))
+            previous = moment
+
+    def _forget(self) -> None:
+        for subject in [subject for subject, (_, ring) in self._rings.items() if ring.last <= self._tick - self.length]:
+            del self._rings[subject]
+            self._samples.pop(subject, None)
