@@ -235,4 +235,13 @@ SYSTEM_COLUMNS: tuple[Column[SystemRow], ...] = (
         "Size of /dev/shm.",
         lambda r: r.shared_memory_total_bytes,
     ),
+    Column(
+        "cpu_nice_percent",
+        "nice",
+        "%",
+        5,
+        percent,
+        "The part of user time that had a lowered priority.",
+        lambda r: r.cpu_nice_percent,
+    ),
 )

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from iodash.model.members import JobRows
 
+from iodash.model.missing import Missing
+
 if TYPE_CHECKING:
-    from iodash.model.missing import Count, Missing, Number, Text
+    from iodash.model.missing import Count, Number, Text
     from iodash.model.sample import DeviceKind, GpuDriver, GpuProcess, GpuStatus, Host, ProcessKey
 
 SCHEMA = "iodash.frame/1"
@@ -91,6 +93,7 @@ class SystemRow:
     memory_free_bytes: Count
     shared_memory_used_bytes: Count
     shared_memory_total_bytes: Count
+    cpu_nice_percent: Number = Missing.NOT_MEASURED
 
 
 @dataclass(frozen=True, slots=True)

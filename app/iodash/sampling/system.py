@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from iodash.model.frame import CpuRow, InterfaceRow, SystemRow
 from iodash.model.missing import Missing, Number
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from iodash.model.frame import DeviceRow
     from iodash.model.sample import CpuTicks, InterfaceCounters, Sample, SystemCounters
+
+_Shares: TypeAlias = tuple[float, float, float, float, float, float]
 
 _KIB = 1024
 _MICROSECONDS = 1_000_000
@@ -48,7 +50,7 @@ def cpu_rows(old: Sample | None, new: Sample) -> tuple[CpuRow, ...]:
             continue
         shares = _shares(before, ticks)
         if not isinstance(shares, Missing):
-            rows.append(CpuRow(cpu, *shares))
+            rows.append(CpuRow(cpu, *shares[:5]))
     return tuple(rows)
 
 
@@ -69,10 +71,10 @@ def _row(old: SystemCounters | None, sample: Sample, seconds: Number, devices: t
         return share if isinstance(share, Missing) else min(100.0, share)
 
     if isinstance(new.cpu, Missing) or (old is not None and isinstance(old.cpu, Missing)):
-        shares: tuple[float, ...] | Missing = new.cpu if isinstance(new.cpu, Missing) else Missing.NEW
+        shares: _Shares | Missing = new.cpu if isinstance(new.cpu, Missing) else Missing.NEW
     else:
         shares = _shares(None if old is None else old.cpu, new.cpu)  # type: ignore[arg-type]
-    user, system, idle, iowait, steal = (shares,) * 5 if isinstance(shares, Missing) else shares
+    user, system, idle, iowait, steal, nice = (shares,) * 6 if isinstance(shares, Missing) else shares
     interfaces = _interfaces(old, new, seconds)
     counted = [row for row in interfaces if row.physical]
     disks = [row for row in devices if row.total]
@@ -121,6 +123,7 @@ def _row(old: SystemCounters | None, sample: Sample, seconds: Number, devices: t
         memory_free_bytes=new.memory_free_bytes,
         shared_memory_used_bytes=new.shared_memory_used_bytes,
         shared_memory_total_bytes=new.shared_memory_total_bytes,
+        cpu_nice_percent=nice,
     )
 
 
@@ -142,8 +145,8 @@ def _sum(values: Iterable[Number]) -> Number:
     return reason if reason is not None and not known else float(sum(known))
 
 
-def _shares(old: CpuTicks | None, new: CpuTicks) -> tuple[float, float, float, float, float] | Missing:
-    """User, system, idle, iowait and steal in percent, together 100.
+def _shares(old: CpuTicks | None, new: CpuTicks) -> _Shares | Missing:
+    """User, system, idle, iowait and steal in percent, together 100, and nice, which is part of user.
 
     The kernel's idle and iowait may step back (Documentation/filesystems/proc.rst); such a step counts as 0.
     """
@@ -161,6 +164,7 @@ def _shares(old: CpuTicks | None, new: CpuTicks) -> tuple[float, float, float, f
         idle * percent,
         iowait * percent,
         steal * percent,
+        nice * percent,
     )
 
 
