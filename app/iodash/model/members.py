@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from iodash.model.missing import Count, Missing, Number
-    from iodash.model.sample import DeviceKind, ProcessKey
+    from iodash.model.sample import ProcessKey
 
 WaitKind = Literal["block", "writeback", "network", "fuse", "socket", "queue", "memory", "other"]
 """What a waiting thread waits for, from its state and the kernel function it sleeps in (/proc/PID/wchan)."""
@@ -74,13 +74,14 @@ class CgroupCounters:
 class DataPlace:
     """A mount that a job has files of its own open on, with what serves it.
 
+    `kind` is that of the bottommost device, of the network or FUSE mount, or `memory`.
     `devices` are the names of the device-table rows beneath it: block devices down to the disks, or the network mount.
     `probable` is true where a container hides the truth. `files` is how many open files lie there.
     """
 
     mount_point: str
     file_system: str
-    kind: DeviceKind | Literal["memory"]
+    kind: str
     devices: tuple[str, ...]
     served_by: str
     files: int

@@ -1,0 +1,169 @@
+"""What changes rarely of a job's member: environment, cgroup, the mounts of its files, connections, /dev/shm."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from iodash.formatting.safe_text import safe_text
+from iodash.model.members import DataPlace, MemberFacts
+from iodash.model.missing import Missing
+from iodash.sources.local.containers import container_of
+from iodash.sources.local.kept_file import reason
+from iodash.sources.local.mounts import MountTable
+from iodash.sources.local.where import served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from iodash.model.missing import Count
+    from iodash.model.sample import ProcessKey
+    from iodash.sources.local.mounts import Mount
+    from iodash.sources.local.topology import Blocks
+
+_ENVIRONMENT = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT")
+_NOT_DATA = re.compile(
+    r"^(/usr/|/lib|/bin/|/sbin/|/proc/|/sys/|/etc/|/dev/(?!shm/)|/run/|/snap/)"
+    r"|site-packages|dist-packages|/\.cache/|\.so(\.|$)|\.py[co]?$|/__pycache__/"
+)
+_MAPPED = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ [0-9a-f]+ [0-9a-f]+:[0-9a-f]+ [1-9]\d* +(/.*)$", re.MULTILINE)
+_MOST_FILES = 512
+_MAPS_BYTES = 1 << 20
+_NET_BYTES = 1 << 20
+_ESTABLISHED = b"01"
+_SHARED_MEMORY = "/dev/shm"
+
+
+def _read(path: Path, limit: int = 1 << 16) -> bytes | Missing:
+    try:
+        with path.open("rb", buffering=0) as file:
+            return file.read(limit) or b""
+    except OSError as error:
+        return reason(error, Missing.GONE)
+
+
+def member_facts(procfs: Path, blocks: Blocks, key: ProcessKey) -> MemberFacts:
+    """Reads the facts of one process. Some of these files can block on its memory lock: never call it in the sampler.
+
+    Paths are taken as the process names them and looked up in its own mount table; no file of it is touched.
+    """
+    process = procfs / str(key.pid)
+    mountinfo = _read(process / "mountinfo", 1 << 20)
+    table = MountTable(()) if isinstance(mountinfo, Missing) else MountTable.parse(mountinfo)
+    descriptors = _descriptors(process)
+    cgroup = _read(process / "cgroup")
+    used, size = _shared_memory(process, table)
+    return MemberFacts(
+        environment=_environment(process),
+        cgroup="" if isinstance(cgroup, Missing) else container_of(cgroup)[0],
+        places=descriptors if isinstance(descriptors, Missing) else _places(process, descriptors, table, blocks),
+        remote_sockets=descriptors if isinstance(descriptors, Missing) else _remote_sockets(process, descriptors),
+        shared_memory_used_bytes=used,
+        shared_memory_total_bytes=size,
+    )
+
+
+def _environment(process: Path) -> dict[str, str]:
+    content = _read(process / "environ")
+    if isinstance(content, Missing):
+        return {}
+    pairs = (entry.partition(b"=") for entry in content.split(b"\0"))
+    return {
+        name.decode(): safe_text(value, 32)
+        for name, _, value in pairs
+        if name.isascii() and name.decode() in _ENVIRONMENT
+    }
+
+
+def _descriptors(process: Path) -> dict[int, str] | Missing:
+    """Targets of the open descriptors by number, at most `_MOST_FILES` of them."""
+    folder = process / "fd"
+    targets: dict[int, str] = {}
+    try:
+        names = os.listdir(folder)
+    except OSError as error:
+        return reason(error, Missing.GONE)
+    for name in names[:_MOST_FILES]:
+        try:
+            targets[int(name)] = os.readlink(folder / name)
+        except OSError:
+            continue
+    return targets
+
+
+def _is_data(path: str) -> bool:
+    return path.startswith("/") and not _NOT_DATA.search(path)
+
+
+def _places(process: Path, descriptors: dict[int, str], table: MountTable, blocks: Blocks) -> tuple[DataPlace, ...]:
+    """The mounts of open files, mapped files and of absolute paths on the command line, the most used first."""
+    counts: dict[int, int] = {}
+    mounts: dict[int, Mount] = {}
+
+    def add(paths: Iterable[str], weight: int) -> None:
+        for path in paths:
+            mount = table.find(path.removesuffix(" (deleted)")) if _is_data(path) else None
+            if mount is not None and not mount.holds_no_data:
+                mounts[mount.mount_id] = mount
+                counts[mount.mount_id] = counts.get(mount.mount_id, 0) + weight
+
+    add(descriptors.values(), 1)
+    maps = _read(process / "maps", _MAPS_BYTES)
+    if not isinstance(maps, Missing):
+        add({os.fsdecode(path) for path in _MAPPED.findall(maps)}, 1)
+    command = _read(process / "cmdline")
+    if not isinstance(command, Missing):
+        words = [os.fsdecode(word) for word in command.split(b"\0")]
+        add((word.rpartition("=")[2] for word in words if "/" in word), 0)
+    order = sorted(mounts, key=lambda mount_id: counts[mount_id], reverse=True)
+    return tuple(_place(mounts[mount_id], counts[mount_id], table, blocks) for mount_id in order)
+
+
+def _place(mount: Mount, files: int, table: MountTable, blocks: Blocks) -> DataPlace:
+    found = served(mount, blocks, table)
+    devices: tuple[str, ...] = tuple(layer.name for level in found.levels for layer in level)
+    kind: str = found.levels[-1][0].kind if devices else "other"
+    if found.kind == "memory":
+        kind = "memory"
+    elif mount.kind is not None:
+        kind, devices = mount.kind, (mount.source,)
+    return DataPlace(mount.mount_point, mount.file_system, kind, devices, found.summary, files, found.probable)
+
+
+def _remote_sockets(process: Path, descriptors: dict[int, str]) -> Count:
+    """How many established connections to other hosts the process holds (/proc/PID/net/tcp)."""
+    inodes = {target[8:-1].encode() for target in descriptors.values() if target.startswith("socket:[")}
+    if not inodes:
+        return 0
+    count = 0
+    for name in ("tcp", "tcp6"):
+        content = _read(process / "net" / name, _NET_BYTES)
+        if isinstance(content, Missing):
+            continue
+        for line in content.splitlines()[1:]:
+            fields = line.split()
+            if len(fields) > 9 and fields[3] == _ESTABLISHED and fields[9] in inodes and not _loopback(fields[2]):
+                count += 1
+    return count
+
+
+def _loopback(address: bytes) -> bool:
+    host = address.split(b":")[0]
+    if len(host) == 8:
+        return host.endswith(b"7F")
+    return host == b"00000000000000000000000001000000" or (host[16:24] == b"0000FFFF" and host.endswith(b"7F"))
+
+
+def _shared_memory(process: Path, table: MountTable) -> tuple[Count, Count]:
+    """Used and whole size of /dev/shm as the process sees it, where that is a tmpfs (which can't hang)."""
+    mount = table.find(_SHARED_MEMORY)
+    if mount is None or not mount.in_memory:
+        return Missing.UNSUPPORTED, Missing.UNSUPPORTED
+    try:
+        status = os.statvfs(f"{process}/root{_SHARED_MEMORY}")
+    except OSError as error:
+        why = reason(error, Missing.GONE)
+        return why, why
+    return (status.f_blocks - status.f_bfree) * status.f_frsize, status.f_blocks * status.f_frsize

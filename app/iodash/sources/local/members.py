@@ -1,0 +1,207 @@
+"""What the rules need of the members of jobs: looks at their threads, their facts, their control groups."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from iodash.model.members import CgroupCounters, IoLimit, JobReadings, MemberFacts
+from iodash.model.missing import Missing
+from iodash.sources.daemon import DaemonExecutor
+from iodash.sources.local.cgroups import Cgroup, CgroupLimits, IoAmount, parse_flat
+from iodash.sources.local.containers import container_of
+from iodash.sources.local.job_facts import member_facts
+from iodash.sources.local.kept_file import read_bytes
+from iodash.sources.local.looks import Looks
+from iodash.sources.local.mounts import MountReader
+from iodash.sources.local.topology import Blocks
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from iodash.model.missing import Count, Number
+    from iodash.model.sample import ProcessKey
+    from iodash.sources.local.cgroups import DeviceNumber
+
+_FACTS_AGE_S = 5.0
+_FACTS_AT_ONCE = 8
+_FACTS_LIMIT_S = 2.0
+_HUNG_AGE_S = 60.0
+_LIMITS_AGE_S = 5.0
+
+
+class MemberReader:
+    """Reads the members of jobs under judgement. With no members it costs nothing."""
+
+    def __init__(self, procfs: Path, sysfs: Path) -> None:
+        self._procfs = procfs
+        self._sysfs = sysfs
+        self._looks = Looks(procfs)
+        self._facts = _FactsBeside(procfs, sysfs)
+        self._groups: dict[ProcessKey, str] = {}
+        self._cgroups: dict[str, _Group] = {}
+        self._mounts: MountReader | None = None
+        self._blocks = Blocks(sysfs)
+
+    def read(self, members: frozenset[ProcessKey]) -> JobReadings:
+        """The counters of the members now, with the newest facts. Never waits for a process."""
+        self._looks.watch(members)
+        if not members:
+            self._groups.clear()
+            self._cgroups.clear()
+            return JobReadings()
+        self._follow_groups(members)
+        return JobReadings(
+            members=self._looks.read(),
+            facts=self._facts.newest(members),
+            cgroups={path: group.read() for path, group in self._cgroups.items()},
+        )
+
+    def close(self) -> None:
+        """Lets go of everything at once."""
+        self._looks.close()
+        self._facts.close()
+        if self._mounts is not None:
+            self._mounts.close()
+
+    def _follow_groups(self, members: frozenset[ProcessKey]) -> None:
+        if self._mounts is None:
+            self._mounts = MountReader(self._procfs)
+        self._groups = {key: path for key, path in self._groups.items() if key in members}
+        for key in members - self._groups.keys():
+            content = read_bytes(self._procfs / str(key.pid) / "cgroup")
+            if content is None:
+                continue
+            path = self._groups[key] = container_of(content)[0]
+            if path not in self._cgroups:
+                self._cgroups[path] = _Group(path, Cgroup(content, self._mounts.table()), self._blocks)
+        used = set(self._groups.values())
+        self._cgroups = {path: group for path, group in self._cgroups.items() if path in used}
+
+
+class _FactsBeside:
+    """Reads facts beside the sampler, a few members at a time; a process that doesn't answer is left alone a while."""
+
+    def __init__(self, procfs: Path, sysfs: Path) -> None:
+        self._procfs = procfs
+        self._sysfs = sysfs
+        self._beside = DaemonExecutor("iodash-facts")
+        self._facts: dict[ProcessKey, MemberFacts] = {}
+        self._due: dict[ProcessKey, float] = {}
+        self._pending: tuple[Future[dict[ProcessKey, MemberFacts]], list[ProcessKey], float] | None = None
+
+    def newest(self, members: frozenset[ProcessKey]) -> dict[ProcessKey, MemberFacts]:
+        now = time.monotonic()
+        self._collect(now)
+        for key in [key for key in self._due if key not in members]:
+            self._due.pop(key)
+            self._facts.pop(key, None)
+        if self._pending is None:
+            due = sorted((self._due.get(key, 0.0), key) for key in members)
+            chosen = [key for moment, key in due[:_FACTS_AT_ONCE] if moment <= now]
+            if chosen:
+                blocks = Blocks(self._sysfs)
+                future = self._beside.submit(lambda: {key: member_facts(self._procfs, blocks, key) for key in chosen})
+                self._pending = (future, chosen, now)
+        return dict(self._facts)
+
+    def close(self) -> None:
+        self._beside.shutdown()
+
+    def _collect(self, now: float) -> None:
+        if self._pending is None:
+            return
+        future, keys, since = self._pending
+        if future.done():
+            self._pending = None
+            if not future.cancelled():
+                self._facts.update(future.result())
+            self._due.update(dict.fromkeys(keys, now + _FACTS_AGE_S))
+        elif now - since > _FACTS_LIMIT_S:
+            self._pending = None
+            self._beside.shutdown()
+            self._beside = DaemonExecutor("iodash-facts")
+            self._due.update(dict.fromkeys(keys, now + _HUNG_AGE_S))
+
+
+class _Group:
+    """One control group: its counters at every reading, its limits every few seconds."""
+
+    def __init__(self, path: str, cgroup: Cgroup, blocks: Blocks) -> None:
+        self._path = path
+        self._cgroup = cgroup
+        self._blocks = blocks
+        self._limits = CgroupLimits()
+        self._limits_due = 0.0
+
+    def read(self) -> CgroupCounters:
+        now = time.monotonic()
+        if now >= self._limits_due:
+            self._limits = self._cgroup.limits()
+            self._limits_due = now + _LIMITS_AGE_S
+        pressure = self._cgroup.pressure()
+        memory = self._cgroup.memory()
+        periods, throttled = self._throttling()
+        amounts = self._amounts()
+        return CgroupCounters(
+            path=self._path,
+            cpu_quota=_limit(self._limits.cpus),
+            cpu_periods=periods,
+            cpu_throttled_periods=throttled,
+            io_limits=self._io_limits(),
+            read_bytes={name: amount.read_bytes for name, amount in amounts.items()},
+            write_bytes={name: amount.written_bytes for name, amount in amounts.items()},
+            read_operations={name: amount.reads for name, amount in amounts.items()},
+            write_operations={name: amount.writes for name, amount in amounts.items()},
+            memory_used_bytes=_count(memory["current"]),
+            memory_limit_bytes=_limit(
+                min((m for m in (self._limits.memory_max_bytes, self._limits.memory_high_bytes) if m), default=None)
+            ),
+            refault_pages=_count(memory["refault_pages"]),
+            pressure_cpu_some_us=pressure.cpu_some_us,
+            pressure_io_some_us=pressure.io_some_us,
+            pressure_io_full_us=pressure.io_full_us,
+            pressure_memory_some_us=pressure.memory_some_us,
+            pressure_memory_full_us=pressure.memory_full_us,
+        )
+
+    def _throttling(self) -> tuple[Count, Count]:
+        """Periods and throttled periods of the group, or of the one above it that was stopped the most."""
+        stats = [parse_flat(content) for content in self._cgroup.upwards("cpu.stat", ("cpu", "cpu.stat"))]
+        known = [stat for stat in stats if "nr_periods" in stat]
+        if not known:
+            return Missing.UNSUPPORTED, Missing.UNSUPPORTED
+        worst = max(known, key=lambda stat: stat.get("nr_throttled", 0))
+        return worst["nr_periods"], worst.get("nr_throttled", 0)
+
+    def _amounts(self) -> dict[str, IoAmount]:
+        amounts = self._cgroup.io()
+        if isinstance(amounts, Missing):
+            return {}
+        return {self._name(number): amount for number, amount in amounts.items()}
+
+    def _io_limits(self) -> tuple[IoLimit, ...]:
+        limits: list[IoLimit] = []
+        for number, limit in self._limits.io.items():
+            name = self._name(number)
+            if limit.read_bytes_per_s is not None:
+                limits.append(IoLimit(name, "read", "bytes", limit.read_bytes_per_s))
+            if limit.write_bytes_per_s is not None:
+                limits.append(IoLimit(name, "write", "bytes", limit.write_bytes_per_s))
+            if limit.reads_per_s is not None:
+                limits.append(IoLimit(name, "read", "operations", limit.reads_per_s))
+            if limit.writes_per_s is not None:
+                limits.append(IoLimit(name, "write", "operations", limit.writes_per_s))
+        return tuple(limits)
+
+    def _name(self, number: DeviceNumber) -> str:
+        return self._blocks.by_number(*number) or f"{number[0]}:{number[1]}"
+
+
+def _limit(value: float | None) -> Number:
+    return Missing.OFF if value is None else value
+
+
+def _count(value: Number) -> Count:
+    return value if isinstance(value, Missing) else int(value)
