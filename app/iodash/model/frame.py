@@ -248,6 +248,36 @@ class GpuRow:
 
 
 @dataclass(frozen=True, slots=True)
+class JobRow:
+    """A training job: its ranks (the processes on GPUs), their loader workers, and everything else of its trees.
+
+    Rates and totals add up every member once. Totals are since the job was first seen and survive workers that come
+    and go. `stragglers` are workers far behind their siblings, or ranks that the others wait for.
+    """
+
+    name: str
+    label: str
+    ranks: tuple[ProcessKey, ...]
+    workers: tuple[ProcessKey, ...]
+    others: tuple[ProcessKey, ...]
+    gpus: tuple[int, ...]
+    read_bytes_per_s: Number
+    write_bytes_per_s: Number
+    logical_read_bytes_per_s: Number
+    cpu_percent: Number
+    worker_cpu_percent: Number
+    worker_blocked_percent: Number
+    read_bytes_total: Count
+    write_bytes_total: Count
+    stragglers: tuple[ProcessKey, ...] = ()
+
+    @property
+    def members(self) -> tuple[ProcessKey, ...]:
+        """Every process of the job."""
+        return self.ranks + self.workers + self.others
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One measured fact behind a verdict, with the threshold it was held against."""
 
@@ -307,7 +337,8 @@ class Frame:
     interfaces: tuple[InterfaceRow, ...] = ()
     threads: bool = False
     notes: tuple[str, ...] = ()
-    jobs: JobRows = field(default_factory=JobRows)
+    readings: JobRows = field(default_factory=JobRows)
+    jobs: tuple[JobRow, ...] = ()
 
 
 Row: TypeAlias = SystemRow | DeviceRow | ProcessRow | GpuRow

@@ -315,6 +315,47 @@ class GpuCounters:
     processes: tuple[GpuProcess, ...] | Missing
     processes_note: str = ""
 
+    def unmeasured(self, reason: Missing, status: GpuStatus, message: str) -> GpuCounters:
+        """What the GPU is, without how it does: every reading that changes is missing for `reason`."""
+        return GpuCounters(
+            index=self.index,
+            uuid=self.uuid,
+            name=self.name,
+            vendor=self.vendor,
+            status=status,
+            message=message,
+            read_at=self.read_at,
+            util_percent=reason,
+            util_samples=(),
+            memory_util_percent=reason,
+            memory_used_bytes=reason,
+            memory_total_bytes=self.memory_total_bytes,
+            power_watts=reason,
+            power_limit_watts=self.power_limit_watts,
+            energy_joules_total=reason,
+            temperature_celsius=reason,
+            sm_clock_mhz=reason,
+            memory_clock_mhz=reason,
+            sm_active_percent=reason,
+            pcie_receive_bytes_total=reason,
+            pcie_transmit_bytes_total=reason,
+            pcie_receive_bytes_per_s=reason,
+            pcie_transmit_bytes_per_s=reason,
+            nvlink_receive_bytes_total=reason,
+            nvlink_transmit_bytes_total=reason,
+            nvlink_receive_bytes_per_s=reason,
+            nvlink_transmit_bytes_per_s=reason,
+            throttle_reasons=reason,
+            mig=self.mig,
+            encoder_percent=reason,
+            decoder_percent=reason,
+            ecc_errors=reason,
+            xid=reason,
+            pcie_generation=reason,
+            pcie_width=reason,
+            processes=reason,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class OwnCounters:
@@ -348,4 +389,4 @@ class Sample:
     sample_ms: float = 0.0
     threads: bool = False
     notes: tuple[str, ...] = field(default=())
-    jobs: JobReadings = field(default_factory=JobReadings)
+    readings: JobReadings = field(default_factory=JobReadings)

@@ -54,7 +54,7 @@ class FrameBuilder:
             interfaces=interface_rows(old, new, seconds),
             threads=new.threads,
             notes=new.notes,
-            jobs=job_rows(old.jobs, new.jobs, seconds, new.host.page_bytes),
+            readings=job_rows(old.readings, new.readings, seconds, new.host.page_bytes),
         )
 
 

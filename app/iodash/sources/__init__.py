@@ -16,7 +16,7 @@ class Demand:
 
     `visible` are the rows on screen, `every_field` asks for all fields of all processes (a row that is printed or
     sorted on has all its fields), `threads` for every thread of every process. `members` are the members of jobs under
-    judgement: of them the sample holds what the rules need (`Sample.jobs`).
+    judgement: of them the sample holds what the rules need (`Sample.readings`).
     """
 
     threads: bool = False
