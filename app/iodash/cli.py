@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from iodash.commands.options import OPTIONS, Parser, add_help_and_version, add_options, near, settings_of
-from iodash.config import load_settings
+from iodash.config import configured_settings
 from iodash.model.failure import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from iodash.model.settings import Settings
 
 COMMANDS: dict[str, str] = {
     "iotop": "processes as iotop prints them; without -b the screen, processes in full",
@@ -42,15 +39,6 @@ def run(arguments: Sequence[str]) -> int:
     return _run_dashboard_or_batch(arguments)
 
 
-def configured_settings() -> Settings:
-    """The defaults as the user's configuration file changes them; what is wrong with it goes to standard error."""
-    settings, faults = load_settings()
-    if sys.stderr is not None:
-        for fault in faults:
-            print(f"iodash: {fault}", file=sys.stderr)
-    return settings
-
-
 def _run_command(name: str, arguments: list[str]) -> int:
     module = import_module(f"iodash.commands.{name}")
     if hasattr(module, "main"):  # reads its words itself, since their order has a meaning
@@ -61,14 +49,12 @@ def _run_command(name: str, arguments: list[str]) -> int:
 
 
 def _run_dashboard_or_batch(arguments: Sequence[str]) -> int:
-    defaults = configured_settings()
-    parser = _parser(defaults)
+    parser = _parser()
     parsed = parser.parse_args(arguments)
-    settings = settings_of(parsed, defaults)
-    typed = parsed.quiet is not None or (parsed.time and not defaults.time)
+    settings = settings_of(parsed, configured_settings())
     if parsed.once:
         settings = replace(settings, iter=1)
-    if parsed.batch or parsed.once or typed:
+    if parsed.batch or parsed.once or parsed.time or parsed.quiet:
         from iodash.commands.batch import run_batch
 
         return run_batch(settings, parsed.format or "text")
@@ -79,7 +65,7 @@ def _run_dashboard_or_batch(arguments: Sequence[str]) -> int:
     return run_dashboard(settings)
 
 
-def _parser(defaults: Settings) -> Parser:
+def _parser() -> Parser:
     commands = "\n".join(f"  {name:<10}{help_text}" for name, help_text in COMMANDS.items())
     parser = Parser(
         prog="iodash",
@@ -90,6 +76,6 @@ def _parser(defaults: Settings) -> Parser:
     parser.add_argument("-b", "--batch", action="store_true", help="print frames to standard output, no screen")
     parser.add_argument("--once", action="store_true", help="print one frame: -b -n 1")
     parser.add_argument("--format", choices=("text", "json", "csv"), help="what -b prints (default text)")
-    add_options(parser, OPTIONS, defaults)
+    add_options(parser, OPTIONS)
     add_help_and_version(parser)
     return parser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,15 @@ from iodash.outputs.folders import config_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def configured_settings() -> Settings:
+    """The defaults as the user's file changes them. What is wrong with it goes to standard error, a line each."""
+    settings, faults = load_settings()
+    if sys.stderr is not None:
+        for fault in faults:
+            print(f"iodash: {fault}", file=sys.stderr)
+    return settings
 
 
 def load_settings() -> tuple[Settings, list[str]]:

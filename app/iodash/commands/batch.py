@@ -18,7 +18,21 @@ if TYPE_CHECKING:
 
 
 def run_batch(settings: Settings, output_format: str) -> int:
-    """Prints a frame each delay until `iter` were printed. Every frame, the first too, covers one delay.
+    """Prints frames in `output_format`: `text`, `json` or `csv`.
+
+    Raises:
+        Failure: the machine can't be read or the output not be written.
+        Stopped: a signal came.
+    """
+    # A process row that is printed has all its fields; CSV has none.
+    print_frames(settings, _printer(settings, output_format), every_field=output_format != "csv")
+    return 0
+
+
+def print_frames(settings: Settings, show: Callable[[Frame], None], *, every_field: bool) -> None:
+    """Shows a frame each delay until `iter` were shown, and writes it to `output` too, if that is set.
+
+    Every frame, the first too, covers one delay. What was asked for and isn't there is named once.
 
     Raises:
         Failure: the machine can't be read or the output not be written.
@@ -26,31 +40,28 @@ def run_batch(settings: Settings, output_format: str) -> int:
     """
     prepare_output()
     csv_file = _csv_file(settings)
+    warned = False
+
+    def handle(frame: Frame) -> None:
+        nonlocal warned
+        show(frame)
+        if csv_file is not None:
+            csv_file.write(frame)
+        if not warned:
+            _warn_of_absent(frame, settings)
+            warned = True
+
     try:
         source = open_source(settings.procfs, settings.sysfs, gpu=settings.gpu, wait_for_gpu=True)
-        show = _printer(settings, output_format)
-        warned = False
-
-        def handle(frame: Frame) -> None:
-            nonlocal warned
-            show(frame)
-            if csv_file is not None:
-                csv_file.write(frame)
-            if not warned:
-                warn_of_absent(frame, settings)
-                warned = True
-
-        # A process row that is printed has all its fields; CSV has none.
-        demand = Demand(threads=settings.threads, every_field=output_format != "csv")
-        Stream(source, settings.delay, demand).run(handle, settings.iter)
+        Stream(source, settings.delay, Demand(threads=settings.threads, every_field=every_field)).run(
+            handle, settings.iter
+        )
     finally:
         if csv_file is not None:
             csv_file.close()
-    return 0
 
 
-def warn_of_absent(frame: Frame, settings: Settings) -> None:
-    """Says which processes and devices that were asked for are not there."""
+def _warn_of_absent(frame: Frame, settings: Settings) -> None:
     for pid in absent_pids(frame.processes, settings.pid):
         warn(f"there is no process {pid}")
     for name in absent_devices(frame.devices, settings.device):

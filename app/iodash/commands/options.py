@@ -6,7 +6,7 @@ import argparse
 import math
 import re
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -172,16 +172,13 @@ TREES = tuple(option for option in OPTIONS if option.field in ("procfs", "sysfs"
 
 
 class _Words(argparse.Action):
-    """Collects words over several uses of an option; the first use replaces the default."""
+    """Collects the words of an option that is given several times."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        present = getattr(namespace, self.dest)
-        collected = present if isinstance(present, list) else []
-        for word in values:
-            collected.extend(word)
-        setattr(namespace, self.dest, collected)
+        present = getattr(namespace, self.dest) or []
+        setattr(namespace, self.dest, [*present, *(value for word in values for value in word)])
 
 
 def words(option: Option, text: str) -> list[Any]:
@@ -190,16 +187,14 @@ def words(option: Option, text: str) -> list[Any]:
     return [option.parse(part) for part in parts]
 
 
-def add_options(parser: argparse.ArgumentParser, options: Sequence[Option], settings: Settings) -> None:
-    """Adds `options` to `parser`, with their defaults from `settings`."""
+def add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> None:
+    """Adds `options` to `parser`. What isn't typed is parsed as None: `settings_of` fills it in."""
     for option in options:
-        default = getattr(settings, option.field)
-        common: dict[str, Any] = {"dest": option.field, "default": default, "help": option.help}
+        common: dict[str, Any] = {"dest": option.field, "default": None, "help": option.help}
         if option.kind == "flag":
             parser.add_argument(*option.flags, action="store_const", const=option.value, **common)
         elif option.kind == "count":
-            # Counted from 0, so that what is in the configuration file doesn't add up with what is typed.
-            parser.add_argument(*option.flags, action="count", **common | {"default": None})
+            parser.add_argument(*option.flags, action="count", **common)
         elif option.kind == "one":
             parser.add_argument(*option.flags, type=option.parse, metavar=option.metavar, **common)
         else:
@@ -219,11 +214,9 @@ def add_help_and_version(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_of(arguments: argparse.Namespace, defaults: Settings) -> Settings:
-    """The settings that the parsed `arguments` stand for."""
+    """The settings that the parsed `arguments` stand for; what was not typed is as in `defaults`."""
     given: Mapping[str, Any] = vars(arguments)
-    values: dict[str, Any] = {}
-    for item in fields(Settings):
-        value = given.get(item.name)
-        value = getattr(defaults, item.name) if value is None else value
-        values[item.name] = tuple(value) if isinstance(value, list) else value
-    return Settings(**values)
+    typed = {item.name: given[item.name] for item in fields(Settings) if given.get(item.name) is not None}
+    return replace(
+        defaults, **{name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
+    )

@@ -28,7 +28,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "-o", "--output", dest="file", metavar="FILE", help="where to (default iodash-HOST-UTCTIME in this directory)"
     )
-    add_options(parser, _OPTIONS, Settings())
+    add_options(parser, _OPTIONS)
 
 
 def run(arguments: argparse.Namespace) -> int:
