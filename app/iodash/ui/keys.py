@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.binding import Binding
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
 
 Group = Literal["Program", "Look", "Order", "Rows", "Panels", "Move", "Only looking"]
 
@@ -15,7 +18,7 @@ class Key:
     """One action and the keys that start it.
 
     `names` are Textual's names of the keys, `shown` is how they are written for people. `footer` is the short label in
-    the footer, empty for keys that only the help lists; entries with a lower `rank` stay longer when the footer is
+    the footer, empty for keys that only the help lists; `rank` is the place there, and the last go first when it is
     narrow.
     """
 
@@ -32,8 +35,19 @@ class Key:
 KEYS: tuple[Key, ...] = (
     Key("app.leave", ("q", "f10"), "q F10 Ctrl-C", "Quit.", "Program", "quit", "q", 1),
     Key("help", ("question_mark", "h", "f1"), "? h F1", "This help.", "Program", "help", "?", 2),
-    Key("back", ("escape",), "Esc", "Close the popup, clear the filter or leave the full panel. Never quits.", "Program"),
-    Key("app.pause", ("space", "Z", "z"), "Space Z z", "Pause or resume; sampling goes on.", "Program", "pause", "Space", 4),
+    Key(
+        "back", ("escape",), "Esc", "Close the popup, clear the filter or leave the full panel. Never quits.", "Program"
+    ),
+    Key(
+        "app.pause",
+        ("space", "Z", "z"),
+        "Space Z z",
+        "Pause or resume; sampling goes on.",
+        "Program",
+        "pause",
+        "Space",
+        4,
+    ),
     Key("app.slower", ("plus",), "+", "Longer interval: 0.5, 1, 2, 5, 10 s.", "Program"),
     Key("app.faster", ("minus",), "-", "Shorter interval.", "Program"),
     Key("app.snapshot", ("w", "S"), "w S", "Save what is shown to a file.", "Program", "snapshot", "w", 7),
@@ -45,10 +59,28 @@ KEYS: tuple[Key, ...] = (
     Key("accumulated", ("a",), "a", "Rates or bytes since iodash started.", "Look"),
     Key("threads", ("p",), "p", "Processes or threads.", "Look"),
     Key("sort_column(-1)", ("left", "less_than_sign"), "← <", "Sort by the column to the left.", "Order"),
-    Key("sort_column(1)", ("right", "greater_than_sign"), "→ >", "Sort by the column to the right.", "Order", "sort", "←→", 5),
+    Key(
+        "sort_column(1)",
+        ("right", "greater_than_sign"),
+        "→ >",
+        "Sort by the column to the right.",
+        "Order",
+        "sort",
+        "←→",
+        5,
+    ),
     Key("choose_sort", ("f6", "O"), "F6 O", "Choose the column to sort by. A click on a heading sorts too.", "Order"),
     Key("reverse", ("r", "I", "R"), "r I R", "Reverse the order.", "Order"),
-    Key("filter", ("slash", "f", "f4"), "/ f F4", "Filter by name, command line, user, container or PID.", "Rows", "filter", "/", 3),
+    Key(
+        "filter",
+        ("slash", "f", "f4"),
+        "/ f F4",
+        "Filter by name, command line, user, container or PID.",
+        "Rows",
+        "filter",
+        "/",
+        3,
+    ),
     Key("only", ("o",), "o", "Only processes that do I/O.", "Rows"),
     Key("choose_user", ("u",), "u", "Only the processes of one user.", "Rows"),
     Key("follow", ("F",), "F", "Keep the selected process in sight.", "Rows"),
@@ -56,11 +88,11 @@ KEYS: tuple[Key, ...] = (
     Key("next_panel", ("tab",), "Tab", "Next panel.", "Panels"),
     Key("previous_panel", ("shift+tab",), "Shift-Tab", "Previous panel.", "Panels"),
     Key("full", ("e",), "e", "The focused panel full-screen, with history plots.", "Panels", "full", "e", 6),
-    Key("toggle('strip')", ("1",), "1", "Show or hide the system strip.", "Panels"),
-    Key("toggle('gpus')", ("2",), "2", "Show or hide the GPUs.", "Panels"),
-    Key("toggle('devices')", ("3",), "3", "Show or hide the devices.", "Panels"),
-    Key("toggle('processes')", ("4",), "4", "Show or hide the processes.", "Panels"),
-    Key("toggle('verdict')", ("5",), "5", "Show or hide the verdict.", "Panels"),
+    Key("show_or_hide('strip')", ("1",), "1", "Show or hide the system strip.", "Panels"),
+    Key("show_or_hide('gpus')", ("2",), "2", "Show or hide the GPUs.", "Panels"),
+    Key("show_or_hide('devices')", ("3",), "3", "Show or hide the devices.", "Panels"),
+    Key("show_or_hide('processes')", ("4",), "4", "Show or hide the processes.", "Panels"),
+    Key("show_or_hide('verdict')", ("5",), "5", "Show or hide the verdict.", "Panels"),
     Key("move(-1)", ("up", "k"), "↑ k", "Up.", "Move"),
     Key("move(1)", ("down", "j"), "↓ j", "Down.", "Move"),
     Key("move_page(-1)", ("pageup",), "PgUp", "A page up.", "Move"),
@@ -68,18 +100,22 @@ KEYS: tuple[Key, ...] = (
     Key("move_to_first", ("home", "g"), "Home g", "To the first row.", "Move"),
     Key("move_to_last", ("end", "G"), "End G", "To the last row.", "Move"),
     Key(
-        "only_looks", ("i", "s", "d", "t", "f9"), "i s d t F9", "Change a process elsewhere: iodash only looks.", "Only looking"
+        "only_looks",
+        ("i", "s", "d", "t", "f9"),
+        "i s d t F9",
+        "Change a process elsewhere: iodash only looks.",
+        "Only looking",
     ),
 )
 
 GROUPS: tuple[Group, ...] = ("Program", "Look", "Order", "Rows", "Panels", "Move", "Only looking")
 
 
-def bindings() -> list[Binding]:
+def bindings() -> list[BindingType]:
     """The table as Textual's bindings."""
     return [Binding(",".join(key.names), key.action, key.help, show=False) for key in KEYS]
 
 
 def footer_keys() -> list[Key]:
-    """What the footer shows, in the order of the table."""
-    return [key for key in KEYS if key.footer]
+    """What the footer shows, in its order."""
+    return sorted((key for key in KEYS if key.footer), key=lambda key: key.rank)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
 from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
-from typing import TYPE_CHECKING, ClassVar
 
 from iodash.formatting.cells import cell_width, crop
 
@@ -43,10 +44,11 @@ class RuleLine(Widget):
         self._info = ""
         self._ascii = False
 
-    def show(self, info: str, *, ascii: bool = False) -> None:
-        """Sets what stands at the right."""
-        if (info, ascii) != (self._info, self._ascii):
-            self._info, self._ascii = info, ascii
+    def show(self, info: str, *, title: str | None = None, ascii: bool = False) -> None:
+        """Sets what stands at the right, and another title."""
+        new = (info, title or self._title, ascii)
+        if new != (self._info, self._title, self._ascii):
+            self._info, self._title, self._ascii = new
             self.refresh()
 
     def render_line(self, y: int) -> Strip:

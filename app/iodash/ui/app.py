@@ -1,0 +1,240 @@
+"""The Textual application: it holds the monitor and hands its frames to the dashboard."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding
+
+from iodash.formatting.units import Units
+from iodash.model.failure import Failure, UsageError
+from iodash.model.settings import DELAYS
+from iodash.ui import themes
+from iodash.ui.screens.dashboard import Dashboard
+from iodash.ui.styles import stylesheets
+from iodash.ui.view import View
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+    from textual.screen import Screen
+
+    from iodash.model.frame import Frame
+    from iodash.model.settings import Settings
+    from iodash.monitor import Monitor
+    from iodash.outputs.csv import CsvWriter
+    from iodash.sampling.history import History
+    from iodash.sources import Source
+    from iodash.ui.panels.processes import ProcessesPanel
+
+STOP_SIGNALS: dict[signal.Signals, int] = {
+    signal.SIGTERM: 143,
+    signal.SIGHUP: 129,
+    signal.SIGINT: 130,
+}
+"""What ends the dashboard from outside, with its exit status. Textual alone leaves the terminal unusable."""
+
+
+class DashboardApp(App[object]):
+    """The dashboard over one source of samples."""
+
+    ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True)]
+
+    def __init__(self, monitor: Monitor, settings: Settings) -> None:
+        super().__init__(css_path=[str(path) for path in stylesheets()])
+        self.settings = settings
+        self.monitor = monitor
+        self.failure: Failure | None = None
+        self._dashboard = Dashboard(settings, monitor.details)
+        self._newest: Frame | None = None
+        self._frames = 0
+        self._frozen: History | None = None
+        self._shown_at = 0.0
+        self._units = Units.KIB if settings.kilobytes else Units.IEC
+        self._csv: CsvWriter | None = None
+        themes.register(self)
+        self.theme = themes.first_theme(settings.theme)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The colour words of the stylesheets, for every theme."""
+        return dict(themes.VARIABLES)
+
+    def get_default_screen(self) -> Screen[None]:
+        """The dashboard."""
+        return self._dashboard
+
+    def on_mount(self) -> None:
+        """Sampling starts when the first screen is drawn."""
+        loop = asyncio.get_running_loop()
+        for number, status in STOP_SIGNALS.items():
+            loop.add_signal_handler(number, self.exit, None, status)
+        self.set_interval(1.0, self._show_age)
+        self.call_after_refresh(self._start)
+
+    def on_unmount(self) -> None:
+        """Ends the sampler; nobody waits for a reading that hangs."""
+        self.monitor.close()
+
+    def _start(self) -> None:
+        self.monitor.demand = self._dashboard.demand()
+        self.run_worker(self._take_frames(), name="frames", exclusive=True)
+
+    async def _take_frames(self) -> None:
+        try:
+            async for frame in self.monitor.frames():
+                await self._take(frame)
+                if self._frames == self.settings.iter:
+                    self.exit(return_code=0)
+                    return
+        except Failure as failure:
+            self.failure = failure
+            self.exit(return_code=1)
+        finally:
+            if self._csv is not None:
+                self._csv.close()
+
+    async def _take(self, frame: Frame) -> None:
+        self._newest = frame
+        self._frames += 1
+        if self.settings.output is not None:
+            await asyncio.to_thread(self._write_csv, frame)
+        if self._frozen is None:
+            await self._dashboard.prepare(frame)
+        if self._frozen is None:
+            self._show(frame)
+
+    def _write_csv(self, frame: Frame) -> None:
+        if self._csv is None:
+            from iodash.outputs.csv import CsvWriter
+
+            assert self.settings.output is not None
+            self._csv = CsvWriter(self.settings.output, self.settings)
+        self._csv.write(frame)
+
+    # What is shown
+
+    def _view(self) -> View:
+        return View(
+            history=self._frozen or self.monitor.history,
+            units=self._units,
+            ascii=self.settings.ascii,
+            paused_s=None if self._frozen is None else time.monotonic() - self._shown_at,
+            full=self._dashboard.full,
+            delay=self.monitor.delay,
+        )
+
+    def _show(self, frame: Frame) -> None:
+        self._shown_at = time.monotonic()
+        self._dashboard.show_frame(frame, self._view())
+
+    def _show_again(self) -> None:
+        if (frame := self._dashboard.frame) is not None:
+            self._dashboard.show_frame(frame, self._view())
+
+    def _show_age(self) -> None:
+        if self._frozen is not None:
+            self._dashboard.show_age(self._view())
+
+    def on_processes_panel_demand_changed(self, event: ProcessesPanel.DemandChanged) -> None:
+        """The next reading fetches what is looked at now."""
+        event.stop()
+        self.monitor.demand = self._dashboard.demand()
+
+    # Keys
+
+    def action_leave(self) -> None:
+        """Quits."""
+        self.exit(return_code=0)
+
+    def action_pause(self) -> None:
+        """Freezes what is shown, or shows the newest frame. Sampling goes on."""
+        if self._dashboard.frame is None:
+            return
+        if self._frozen is None:
+            self._frozen = self.monitor.history.copy()
+            self._dashboard.show_age(self._view())
+        else:
+            self._frozen = None
+            if self._newest is not None:
+                self._show(self._newest)
+
+    def action_slower(self) -> None:
+        """The next longer interval."""
+        self._set_delay(next((delay for delay in DELAYS if delay > self.monitor.delay), DELAYS[-1]))
+
+    def action_faster(self) -> None:
+        """The next shorter interval."""
+        self._set_delay(next((delay for delay in reversed(DELAYS) if delay < self.monitor.delay), DELAYS[0]))
+
+    def _set_delay(self, seconds: float) -> None:
+        self.monitor.delay = seconds
+        self._show_again()
+
+    def action_units(self) -> None:
+        """The next way to write byte amounts."""
+        self._units = self._units.next
+        self._show_again()
+        self._dashboard.hint(
+            {
+                Units.IEC: "units: powers of 1024",
+                Units.SI: "units: powers of 1000",
+                Units.BITS: "units: powers of 1024, the network in bits",
+            }.get(self._units, "")
+        )
+
+    def action_next_theme(self) -> None:
+        """The next theme."""
+        self.theme = themes.next_theme(self.theme)
+        self._dashboard.hint(f"theme: {self.theme}")
+
+    def action_redraw(self) -> None:
+        """Draws every cell anew."""
+        self.refresh(layout=True)
+
+    async def action_snapshot(self) -> None:
+        """Saves what is shown to two files and names them."""
+        from iodash.outputs.snapshot import write_snapshot
+
+        frame = self._dashboard.frame
+        if frame is None:
+            self._dashboard.hint("There is no frame to save yet.")
+            return
+        try:
+            json_file, text_file = await asyncio.to_thread(write_snapshot, frame)
+        except Failure as failure:
+            self.notify(str(failure), severity="error", markup=False)
+        else:
+            self.notify(f"{json_file}\n{text_file}", title="Snapshot saved", markup=False)
+
+    def _fatal_error(self) -> None:
+        """An unforeseen error ends the screen; `run_dashboard` raises it, so that no traceback is printed here."""
+        self._close_messages_no_wait()
+
+
+def run_dashboard(source: Source, settings: Settings) -> int:
+    """Shows the dashboard until the user leaves.
+
+    Returns:
+        The exit status: 0 when the user left or `--iter` frames were shown, 128 plus its number after a signal.
+
+    Raises:
+        Failure: the file of `--output` can't be written.
+        UsageError: there is no theme of that name.
+    """
+    from iodash.monitor import Monitor
+
+    try:
+        app = DashboardApp(Monitor(source, settings.delay), settings)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    app.run()
+    if app.failure is not None:
+        raise app.failure
+    if app._exception is not None:
+        raise app._exception
+    return app.return_code or 0

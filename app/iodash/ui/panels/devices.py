@@ -1,0 +1,242 @@
+"""The device table: disks and mounts, how busy they are and how long requests wait for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from iodash.columns import DEVICE_COLUMNS, DEVICE_SHORT, Column, find_column, sort_rows
+from iodash.columns.devices import LOUD_STATES
+from iodash.formatting.units import Units
+from iodash.model.missing import Missing, or_zero
+from iodash.outputs.select import absent_devices, select_devices
+from iodash.ui.panels.panel import Panel
+from iodash.ui.panels.why_empty import COLLECTING, why_no_device
+from iodash.ui.reasons import device_reason
+from iodash.ui.widgets.rule import RuleLine
+from iodash.ui.widgets.table import LiveTable, Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+    from iodash.model.frame import DeviceRow, Frame
+    from iodash.model.settings import Settings
+    from iodash.ui.view import View
+
+_BY_KEY: dict[str, Column[DeviceRow]] = {column.key: column for column in DEVICE_COLUMNS}
+
+_READS = frozenset({"read_bytes_per_s", "reads_per_s"})
+_WRITES = frozenset({"write_bytes_per_s", "writes_per_s"})
+
+_STEP_PERCENT = 20.0
+"""How much busier a device must be than another to pass it."""
+
+_MEMORY = 0.7
+"""The share of the past in the mean that the order goes by."""
+
+
+class CalmOrder:
+    """Busy devices first, idle ones last; a device moves only when it matters.
+
+    The order goes by a running mean of the utilisation, and a device passes the one before it only when it is busier
+    by a good step.
+    """
+
+    def __init__(self) -> None:
+        self._mean: dict[str, float] = {}
+        self._order: list[str] = []
+
+    def order(self, rows: Sequence[DeviceRow]) -> list[DeviceRow]:
+        """`rows` in the next order."""
+        by_name = {row.name: row for row in rows}
+        self._mean = {
+            row.name: _MEMORY * self._mean.get(row.name, _load(row)) + (1 - _MEMORY) * _load(row) for row in rows
+        }
+        names = [name for name in self._order if name in by_name]
+        known = set(names)
+        new = sorted((row.name for row in rows if row.name not in known), key=lambda name: -self._mean[name])
+        order: list[str] = []
+        for name in [*names, *new]:
+            at = len(order)
+            while at and self._passes(name, order[at - 1], at_start=name not in known):
+                at -= 1
+            order.insert(at, name)
+        self._order = order
+        return [by_name[name] for name in order]
+
+    def _passes(self, name: str, other: str, *, at_start: bool) -> bool:
+        mine, theirs = self._mean[name], self._mean[other]
+        if at_start:
+            return mine > theirs
+        return mine > theirs + _STEP_PERCENT or (mine > 1.0 and theirs < 0.1)
+
+
+def _load(row: DeviceRow) -> float:
+    """How busy a device is in percent. Mounts have no utilisation; what they move stands for it."""
+    loud = 50.0 if row.state in LOUD_STATES else 0.0
+    if not isinstance(row.util_percent, Missing):
+        return min(100.0, row.util_percent) + loud
+    moved = or_zero(row.read_bytes_per_s) + or_zero(row.write_bytes_per_s)
+    return min(100.0, moved / 1e6) + min(5.0, or_zero(row.operations_per_s)) + loud
+
+
+class DevicesPanel(Panel):
+    """The rule and the table."""
+
+    key: ClassVar[str] = "devices"
+    title: ClassVar[str] = "DEVICES"
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(id="devices")
+        self._settings = settings
+        self._table: LiveTable[DeviceRow] = LiveTable(lambda row: row.name, self._cell)
+        self._rule = RuleLine(self.title)
+        self._calm = CalmOrder()
+        self._ordered: tuple[Frame | None, list[DeviceRow]] = (None, [])
+        self._sort: str | None = None
+        self._reverse = False
+        self._units = Units.IEC
+        self._shown: tuple[Frame, View] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Rule and table."""
+        yield self._rule
+        yield self._table
+
+    def on_mount(self) -> None:
+        """The first frame drawn already has the headings."""
+        self._table.show((), columns=self._columns(None), sorted_by=self._sorted_by(), empty=COLLECTING)
+
+    @property
+    def table(self) -> LiveTable[DeviceRow]:
+        """The table, which holds the selection."""
+        return self._table
+
+    def wanted_lines(self, frame: Frame, width: int) -> int:
+        """A rule, a heading, and a line a device."""
+        return 2 + max(1, len(select_devices(frame.devices, self._settings)))
+
+    def series(self, frame: Frame) -> list[tuple[str, str, str]]:
+        """Utilisation, throughput and waits of the device that is selected, else of the busiest."""
+        row = self._table.selected or next(iter(self._ordered[1]), None)
+        if row is None:
+            return []
+        names = (("util_percent", "%"), ("read_bytes_per_s", "B/s"), ("write_bytes_per_s", "B/s"), ("await_ms", "ms"))
+        return [(row.name, name, unit) for name, unit in names]
+
+    def show_frame(self, frame: Frame, view: View) -> None:
+        """Shows the devices that were asked for."""
+        self._shown = (frame, view)
+        self._units = view.units
+        rows = self._rows(frame)
+        self._table.ascii = view.ascii
+        absent = absent_devices(frame.devices, self._settings.device)
+        self._table.show(
+            rows,
+            columns=self._columns(view),
+            sorted_by=self._sorted_by(),
+            marked=frozenset(name for verdict in frame.verdicts for name in verdict.devices),
+            empty=() if rows else why_no_device(self._settings, frame, absent),
+        )
+        self._rule.show(self._info(rows), ascii=view.ascii)
+
+    def show_again(self) -> None:
+        """Shows the last frame again."""
+        if self._shown is not None:
+            self.show_frame(*self._shown)
+
+    @property
+    def reason(self) -> str:
+        """What the footer says of the selected row."""
+        row = self._table.selected
+        return "" if row is None else device_reason(row)
+
+    # Order
+
+    def sort_by(self, key: str | None) -> None:
+        """Sorts by a column; a second time the other way round. None: the busiest first, calmly."""
+        self._reverse = not self._reverse if key == self._sort and key is not None else False
+        self._sort = key
+        self._resort()
+
+    def sort_step(self, step: int) -> None:
+        """Sorts by the next column on screen; the calm order is a stop before the first."""
+        stops: list[str | None] = [None, *self._table.column_keys]
+        at = stops.index(self._sort) if self._sort in stops else 0
+        self._sort, self._reverse = stops[(at + step) % len(stops)], False
+        self._resort()
+
+    def reverse(self) -> None:
+        """The other way round."""
+        if self._sort is None:
+            self._sort = "util_percent"
+        self._reverse = not self._reverse
+        self._resort()
+
+    def sort_choices(self) -> list[tuple[str, str | None, str]]:
+        """What can be sorted by: words, the column's key, what it means."""
+        columns = [(column.heading, column.key, column.help) for column in DEVICE_COLUMNS]
+        return [("busiest", None, "Busy devices first; the order changes only when it matters."), *columns]
+
+    @property
+    def sort(self) -> str | None:
+        """The key of the sorted column, None for the calm order."""
+        return self._sort
+
+    def _resort(self) -> None:
+        if self._shown is not None:
+            self._ordered = (None, [])
+            self.show_again()
+        else:
+            self.on_mount()
+
+    def _rows(self, frame: Frame) -> list[DeviceRow]:
+        if self._ordered[0] is not frame:
+            rows = select_devices(frame.devices, self._settings)
+            column = find_column(DEVICE_COLUMNS, self._sort) if self._sort else None
+            calm = self._calm.order(rows)
+            ordered = calm if column is None else sort_rows(rows, column, reverse=self._reverse)
+            self._ordered = (frame, ordered)
+        return self._ordered[1]
+
+    def _sorted_by(self) -> tuple[str, bool] | None:
+        if self._sort is None:
+            return None
+        return self._sort, _BY_KEY[self._sort].is_text == self._reverse
+
+    # Cells
+
+    def _columns(self, view: View | None) -> tuple[Column[DeviceRow], ...]:
+        if view is None or view.full != self.key:
+            return tuple(_BY_KEY[key] for key in DEVICE_SHORT)
+        rest = (key for key in _BY_KEY if key not in DEVICE_SHORT)
+        return tuple(_BY_KEY[key] for key in (*DEVICE_SHORT[:-1], *rest, "mounts"))
+
+    def _info(self, rows: Sequence[DeviceRow]) -> str:
+        parts = []
+        below = len(rows) - len(self._table.rows_in_sight)
+        if below > 0:
+            idle = sum(row.state == "idle" for row in rows[-below:])
+            parts.append(f"{below} more" + (", idle" if idle == below else ""))
+        if hidden := self._table.hidden_columns:
+            parts.append(f"{hidden} columns hidden")
+        return "   ".join(parts)
+
+    def _cell(self, row: DeviceRow, column: Column[DeviceRow]) -> Piece:
+        value = column.value(row)
+        text = column.text(value, self._units)
+        key = column.key
+        if key == "name":
+            return (row.label and f"{row.name} {row.label}") or text, ""
+        if key == "state":
+            if isinstance(value, Missing) or value == "idle":
+                return text, "quiet"
+            return text, "alarm" if value in ("stalled", "saturated") else "warn" if value in LOUD_STATES else ""
+        if isinstance(value, Missing) or (value == 0 and key not in ("major", "minor")):
+            return text, "quiet"
+        if key in _READS:
+            return text, "read"
+        if key in _WRITES:
+            return text, "write"
+        return text, "quiet" if key in ("mounts", "backed_by") else ""

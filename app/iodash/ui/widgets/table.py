@@ -1,0 +1,386 @@
+"""The live table: many rows, few of them on screen, drawn line by line; only lines that changed are drawn again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+
+from rich.segment import Segment
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from iodash.formatting.cells import left, right
+from iodash.ui.widgets.fit import Slot, fit_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+
+    from textual import events
+
+    from iodash.columns import Column
+
+Row = TypeVar("Row")
+
+Piece: TypeAlias = tuple[str, str]
+"""Some text, and the word for its look: `""` for the usual one, else one of `WORDS`."""
+
+Line: TypeAlias = tuple[Piece, ...]
+
+WORDS: tuple[str, ...] = (
+    "heading",
+    "sorted",
+    "read",
+    "write",
+    "quiet",
+    "ok",
+    "warn",
+    "alarm",
+    "strong",
+    "selected",
+    "blurred",
+    "foot",
+)
+
+WHEEL_ROWS = 3
+
+
+class LiveTable(Widget, Generic[Row], can_focus=True):
+    """A table whose rows come anew with every frame.
+
+    The selection is an identity, not a position: it stays on its row whatever the order does. Nothing is selected until
+    the user moves. `cell` gives text and look of one cell, `note` what stands at the right end of the flexible column.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"table--{word}" for word in WORDS}
+    ALLOW_SELECT = False
+
+    class HeadingClicked(Message):
+        """A heading was clicked."""
+
+        def __init__(self, table: LiveTable[Any], key: str) -> None:
+            super().__init__()
+            self.table = table
+            self.key = key
+
+        @property
+        def control(self) -> LiveTable[Any]:
+            """The table."""
+            return self.table
+
+    class Moved(Message):
+        """Other rows came into sight, or another row is selected."""
+
+        def __init__(self, table: LiveTable[Any]) -> None:
+            super().__init__()
+            self.table = table
+
+        @property
+        def control(self) -> LiveTable[Any]:
+            """The table."""
+            return self.table
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest matters."""
+            return isinstance(message, LiveTable.Moved)
+
+    def __init__(
+        self,
+        identity: Callable[[Row], Hashable],
+        cell: Callable[[Row, Column[Row]], Piece],
+        note: Callable[[Row], str] | None = None,
+    ) -> None:
+        super().__init__()
+        self._identity = identity
+        self._cell = cell
+        self._note = note
+        self._columns: tuple[Column[Row], ...] = ()
+        self._slots: tuple[Slot[Row], ...] = ()
+        self._rows: Sequence[Row] = ()
+        self._marked: frozenset[Hashable] = frozenset()
+        self._foot: Mapping[str, Piece] | None = None
+        self._empty: Sequence[str] = ()
+        self._sorted: tuple[str, bool] | None = None
+        self._selected: Hashable | None = None
+        self._position = 0
+        self._top = 0
+        self._drawn: list[Line] = []
+        self._strips: dict[int, Strip] = {}
+        self.follow = False
+        self.ascii = False
+
+    # What is shown
+
+    def show(
+        self,
+        rows: Sequence[Row],
+        *,
+        columns: tuple[Column[Row], ...],
+        sorted_by: tuple[str, bool] | None = None,
+        marked: frozenset[Hashable] = frozenset(),
+        foot: Mapping[str, Piece] | None = None,
+        empty: Sequence[str] = (),
+    ) -> None:
+        """Shows `rows`, in their order.
+
+        Args:
+            rows: all of them; only those in sight are formatted.
+            columns: those to show where there is room.
+            sorted_by: the key of the sorted column, and whether it falls.
+            marked: identities of rows that attention is drawn to.
+            foot: a line that stays below the rows, cells by column key.
+            empty: what stands in the place of rows when there are none.
+        """
+        if columns != self._columns:
+            self._columns = columns
+            self._slots = fit_columns(columns, self.size.width)
+        self._rows, self._sorted, self._marked, self._foot, self._empty = rows, sorted_by, marked, foot, empty
+        if self._selected is not None:
+            self._position = self._find(self._selected)
+            if self._position < 0:
+                self._position = 0
+                self._selected = None
+        self._bring_in_sight(self._position if self.follow and self._selected is not None else None)
+        self._draw()
+
+    @property
+    def rows_in_sight(self) -> Sequence[Row]:
+        """The rows in sight."""
+        return self._rows[self._top : self._top + self._room]
+
+    def in_sight(self, margin: int) -> Sequence[Row]:
+        """The rows in sight and `margin` rows above and below."""
+        return self._rows[max(0, self._top - margin) : self._top + self._room + margin]
+
+    @property
+    def hidden_columns(self) -> int:
+        """How many columns there is no room for."""
+        return len(self._columns) - len(self._slots)
+
+    @property
+    def column_keys(self) -> list[str]:
+        """The keys of the columns on screen, left to right."""
+        return [slot.column.key for slot in self._slots]
+
+    # The selection
+
+    @property
+    def selected(self) -> Row | None:
+        """The selected row."""
+        if self._selected is None or not 0 <= self._position < len(self._rows):
+            return None
+        return self._rows[self._position]
+
+    def select(self, identity: Hashable | None) -> None:
+        """Selects the row of that identity, if it is there, and brings it into sight."""
+        position = -1 if identity is None else self._find(identity)
+        self._selected = identity if position >= 0 else None
+        self._position = max(0, position)
+        self._bring_in_sight(position if position >= 0 else None)
+        self._changed()
+
+    def move(self, rows: int) -> None:
+        """Moves the selection; the first move selects the first row in sight."""
+        if not self._rows:
+            return
+        if self._selected is None:
+            self.move_to(self._top)
+        else:
+            self.move_to(self._position + rows)
+
+    def move_page(self, pages: int) -> None:
+        """Moves the selection by what is in sight."""
+        self.move_to((self._position if self._selected is not None else self._top) + pages * max(1, self._room - 1))
+
+    def move_to(self, position: int) -> None:
+        """Moves the selection to a row; -1 and all beyond the ends are the last or first."""
+        if not self._rows:
+            return
+        self._position = min(max(0, position), len(self._rows) - 1)
+        self._selected = self._identity(self._rows[self._position])
+        self._bring_in_sight(self._position)
+        self._changed()
+
+    def move_to_last(self) -> None:
+        """Moves the selection to the last row."""
+        self.move_to(len(self._rows) - 1)
+
+    def _find(self, identity: Hashable) -> int:
+        if 0 <= self._position < len(self._rows) and self._identity(self._rows[self._position]) == identity:
+            return self._position
+        of = self._identity
+        return next((index for index, row in enumerate(self._rows) if of(row) == identity), -1)
+
+    # Scrolling
+
+    @property
+    def _room(self) -> int:
+        return max(0, self.size.height - 1 - (self._foot is not None))
+
+    def _bring_in_sight(self, position: int | None) -> None:
+        room = max(1, self._room)
+        if position is not None:
+            self._top = min(max(self._top, position - room + 1), position)
+        self._top = max(0, min(self._top, len(self._rows) - room))
+
+    def scroll_rows(self, rows: int) -> None:
+        """Moves what is in sight, not the selection."""
+        self._top = max(0, min(self._top + rows, len(self._rows) - max(1, self._room)))
+        self._changed()
+
+    def _changed(self) -> None:
+        self._draw()
+        self.post_message(self.Moved(self))
+
+    # Events
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Fits columns and rows to the new size."""
+        self._slots = fit_columns(self._columns, event.size.width)
+        self._bring_in_sight(self._position if self._selected is not None else None)
+        self._strips.clear()
+        self._draw()
+        self.post_message(self.Moved(self))
+
+    def on_focus(self) -> None:
+        """The selection shows where the keys go."""
+        self._draw()
+
+    def on_blur(self) -> None:
+        """The selection shows where the keys go."""
+        self._draw()
+
+    def on_click(self, event: events.Click) -> None:
+        """A heading sorts, a row is selected."""
+        event.stop()
+        if event.y == 0:
+            for slot in self._slots:
+                if slot.x <= event.x <= slot.x + slot.width:
+                    self.post_message(self.HeadingClicked(self, slot.column.key))
+                    return
+        elif 0 < event.y <= min(self._room, len(self._rows) - self._top):
+            self.move_to(self._top + event.y - 1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scrolls."""
+        event.stop()
+        self.scroll_rows(WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scrolls."""
+        event.stop()
+        self.scroll_rows(-WHEEL_ROWS)
+
+    def notify_style_update(self) -> None:
+        """Forgets what was drawn in the old colours."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    # Drawing
+
+    def _draw(self) -> None:
+        width, height = self.size
+        if width <= 0 or height <= 0:
+            return
+        new = self._lines(height)
+        old = self._drawn
+        self._drawn = new
+        for y in range(max(len(old), len(new))):
+            if y >= len(old) or y >= len(new) or old[y] != new[y]:
+                self._strips.pop(y, None)
+                self.refresh(Region(0, y, width, 1))
+
+    def _lines(self, height: int) -> list[Line]:
+        lines = [self._heading()]
+        if self._rows:
+            lines += [self._row(row) for row in self.rows_in_sight]
+        else:
+            lines += [(("  " + text, "quiet"),) for text in self._empty[: self._room]]
+        if self._foot is not None and height > 1:
+            lines = lines[: height - 1]
+            lines += [()] * (height - 1 - len(lines))
+            lines.append(self._foot_line(self._foot))
+        return lines[:height]
+
+    def _heading(self) -> Line:
+        pieces: list[Piece] = []
+        key, falls = self._sorted or ("", True)
+        at = 0
+        for slot in self._slots:
+            is_sorted = slot.column.key == key
+            text = slot.column.heading
+            if is_sorted:
+                text += ("v" if falls else "^") if self.ascii else ("▼" if falls else "▲")
+            pieces.append((" " * (slot.x - at), "heading"))
+            aligned = left(text, slot.width) if _is_left(slot.column) else right(text, slot.width)
+            pieces.append((aligned, "sorted" if is_sorted else "heading"))
+            at = slot.x + slot.width
+        return _joined(pieces)
+
+    def _row(self, row: Row) -> Line:
+        identity = self._identity(row)
+        selected = identity == self._selected
+        marked = identity in self._marked
+        pieces: list[Piece] = []
+        at = 0
+        ellipsis = "~" if self.ascii else "…"
+        for slot in self._slots:
+            text, word = self._cell(row, slot.column)
+            gap = slot.x - at
+            if at == 0 and marked:
+                pieces.append((">" if self.ascii else "▸", "strong"))
+                gap -= 1
+            pieces.append((" " * gap, ""))
+            if slot.flexible and self._note is not None and (note := self._note(row)):
+                note = right(note, min(len(note), max(0, slot.width - 8)), ellipsis)
+                pieces.append((left(text, slot.width - len(note) - 1, ellipsis) + " ", word))
+                pieces.append((note, "quiet"))
+            elif _is_left(slot.column):
+                pieces.append((left(text, slot.width, ellipsis), word))
+            else:
+                pieces.append((right(text, slot.width, ellipsis), word))
+            at = slot.x + slot.width
+        if selected:
+            text = "".join(text for text, _ in pieces)
+            return ((left(text, self.size.width), "selected" if self.has_focus else "blurred"),)
+        return _joined(pieces)
+
+    def _foot_line(self, foot: Mapping[str, Piece]) -> Line:
+        pieces: list[Piece] = []
+        at = 0
+        ellipsis = "~" if self.ascii else "…"
+        for slot in self._slots:
+            text, word = foot.get(slot.column.key, ("", "foot"))
+            align = left if _is_left(slot.column) else right
+            pieces += [(" " * (slot.x - at), "foot"), (align(text, slot.width, ellipsis), word)]
+            at = slot.x + slot.width
+        return _joined(pieces)
+
+    def render_line(self, y: int) -> Strip:
+        """One line: the heading, a row, or the foot."""
+        strip = self._strips.get(y)
+        if strip is None:
+            base = self.rich_style
+            line = self._drawn[y] if y < len(self._drawn) else ()
+            segments = [
+                Segment(text, self.get_component_rich_style(f"table--{word}") if word else base) for text, word in line
+            ]
+            strip = self._strips[y] = Strip(segments).adjust_cell_length(self.size.width, base)
+        return strip
+
+
+def _is_left(column: Column[Row]) -> bool:
+    return column.is_text or column.key == "state"
+
+
+def _joined(pieces: list[Piece]) -> Line:
+    """Neighbours with one look become one piece. Blanks take the look of what stands before them."""
+    joined: list[Piece] = []
+    for text, word in pieces:
+        if not text:
+            continue
+        if joined and (joined[-1][1] == word or (text.isspace() and word == "")):
+            joined[-1] = (joined[-1][0] + text, joined[-1][1])
+        else:
+            joined.append((text, word))
+    return tuple(joined)
