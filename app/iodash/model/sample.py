@@ -214,6 +214,7 @@ class StatCounters:
     resident_pages: int
     io_delay_ticks: int
     reaped: tuple[int, int, int, int]
+    previous_read_at: float = 0.0
     session: int = 0
 
 
@@ -372,7 +373,8 @@ class Sample:
     """Everything that was read at one instant.
 
     `time` is Unix seconds for people, `monotonic` the clock that intervals come from, taken beside the files that
-    hold device and system counters. `processes` maps pid (or tid) to counters. `notes` are sentences about what could
+    hold device and system counters, `boottime` the clock that process start times come from (seconds, suspend
+    included). `processes` maps pid (or tid) to counters. `notes` are sentences about what could
     not be read and how to change that, one a kind.
     """
 
@@ -390,3 +392,4 @@ class Sample:
     threads: bool = False
     notes: tuple[str, ...] = field(default=())
     readings: JobReadings = field(default_factory=JobReadings)
+    boottime: float | None = None
