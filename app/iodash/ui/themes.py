@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -162,6 +162,7 @@ _TERMINAL = Theme(
     background="ansi_default",
     ansi=True,
     variables={
+        **BUILTIN_THEMES["ansi-dark"].variables,
         "read": "ansi_blue",
         "write": "ansi_yellow",
         "ok": "ansi_default",

@@ -50,13 +50,15 @@ def fitted(line: Line, width: int, ellipsis: str = ELLIPSIS) -> Line:
     """`line` in at most `width` cells, cropped with an ellipsis."""
     if width_of(line) <= width:
         return line
-    room = width
+    room = width - len(ellipsis)
+    if room < 0:
+        return []
     result: Line = []
     for text, word in line:
         taken = cell_width(text)
-        if taken >= room and (taken > room or text is not line[-1][0]):
-            result.append((crop(text + " " * (taken == room), room, ellipsis), word))
-            return result
+        if taken > room:
+            result.append((crop(text, room, "") + ellipsis, word))
+            break
         result.append((text, word))
         room -= taken
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from iodash.columns.devices import LOUD_STATES
+from iodash.formatting.cells import crop
 from iodash.model.missing import Missing
 from iodash.ui.panels.lines import Line, Lines, spread
 
@@ -15,18 +16,20 @@ if TYPE_CHECKING:
 QUIET_CAUSES = frozenset({"gpu_fed", "no_gpu_work", "unknown"})
 """Causes that call for nothing: they are written in capitals like all, but without the colour of an alarm."""
 
+_LONGEST_NAME = 32
+
 
 def _loud(frame: Frame) -> list[DeviceRow]:
     return [row for row in frame.devices if not isinstance(row.state, Missing) and row.state in LOUD_STATES]
 
 
-def _without_verdict(frame: Frame) -> tuple[Line, Line]:
+def _without_verdict(frame: Frame, ellipsis: str) -> tuple[Line, Line]:
     loud = _loud(frame)
     if not loud:
         return [("no device at its limit", "quiet")], []
     first = loud[0]
     more = f"+{len(loud) - 1} more" if len(loud) > 1 else ""
-    return [(f"{first.name} {str(first.state).upper()}", "warn"), (f"  {first.state_reason}", "")], [(more, "quiet")]
+    return [(f"{crop(first.name, _LONGEST_NAME, ellipsis)} {str(first.state).upper()}", "warn"), (f"  {first.state_reason}", "")], [(more, "quiet")]
 
 
 def verdict_line(frame: Frame, width: int, *, ascii: bool = False) -> Line:
@@ -34,16 +37,17 @@ def verdict_line(frame: Frame, width: int, *, ascii: bool = False) -> Line:
 
     Without a verdict the line names a device in trouble, and is quiet when there is none.
     """
+    ellipsis = "~" if ascii else "…"
     verdict = frame.verdict
     if verdict is None:
-        left, right = _without_verdict(frame)
+        left, right = _without_verdict(frame, ellipsis)
     else:
         cause = verdict.cause.replace("_", " ").upper()
         left = [(cause, "strong" if verdict.cause in QUIET_CAUSES else "alarm"), (f"  {verdict.summary}", "")]
         right = [(verdict.confidence, "quiet")]
         if len(frame.verdicts) > 1:
             right = [(f"1 of {len(frame.verdicts)}  ", "quiet"), *right]
-    return spread(left, right, width, "~" if ascii else "…")
+    return spread(left, right, width, ellipsis)
 
 
 class VerdictPanel(Lines):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
+_WIDEST_LABEL = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -64,7 +66,8 @@ class ChooseScreen(ModalScreen["str | None"]):
         self._choices = tuple(choices)
         self._shown: list[Choice] = []
         self._current = current
-        self._label_width = max((cell_width(choice.label) for choice in choices), default=0)
+        longest = max((cell_width(choice.label) for choice in choices), default=0)
+        self._label_width = min(longest, _WIDEST_LABEL)
 
     def compose(self) -> ComposeResult:
         """A title, a field to type in, the list."""

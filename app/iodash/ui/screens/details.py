@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from iodash.model.sample import ProcessKey
     from iodash.ui.panels.lines import Line
 
-_REST_S = 1.0
-"""Between two readings."""
-
 
 class DetailsScreen(ModalScreen[None]):
     """The details of a process, read anew each second while it lives."""
@@ -39,18 +36,21 @@ class DetailsScreen(ModalScreen[None]):
         heading: str,
         *,
         ascii: bool = False,
+        rest_s: float = 1.0,
     ) -> None:
         """Args:
         read: gives the details, None when the process is gone; raises TimeoutError when the kernel doesn't answer.
         key: whose.
         heading: name and pid, as safe text.
         ascii: whether to keep to ASCII.
+        rest_s: seconds between two readings.
         """
         super().__init__()
         self._read = read
         self._key = key
         self._heading = heading
         self._ascii = ascii
+        self._rest_s = rest_s
         self._details: ProcessDetails | None = None
         self._message = "reading"
 
@@ -83,7 +83,7 @@ class DetailsScreen(ModalScreen[None]):
                 self._details = details
                 self._say("")
                 self.query_one(Page).content_changed()
-            await asyncio.sleep(_REST_S)
+            await asyncio.sleep(self._rest_s)
 
     def _say(self, message: str) -> None:
         if message != self._message:

@@ -85,7 +85,7 @@ def draw(
                 marker=trace.marker if ascii or letters else "braille",
                 **({} if line_colour is None else {"color": line_colour}),
             )
-    text: str = plotext.build()
+    text: str = plotext.build().rstrip("\n")
     plotext.clear_figure()
     return text.translate(_TO_ASCII) if ascii else text
 

@@ -24,7 +24,7 @@ def filled(value: float | None, maximum: float, steps: int) -> int:
         return 0
     if maximum <= 0:
         return 1
-    return min(steps, max(1, round(value / maximum * steps)))
+    return max(1, round(min(value / maximum, 1.0) * steps))
 
 
 def columns_chart(

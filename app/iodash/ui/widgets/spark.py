@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from iodash.model.missing import Missing
@@ -52,10 +53,9 @@ def cells(points: Iterable[Point], end: float, seconds: float, width: int) -> li
             continue
         begin = (time - span - first) / seconds
         finish = (time - first) / seconds
-        for index in range(max(0, int(begin)), min(width, int(-(-finish // 1)))):
+        last = math.ceil(finish) - 1  # a cell holds its end, not its beginning
+        for index in range(max(0, min(last, math.floor(begin))), min(width, last + 1)):
             overlap = min(finish, index + 1) - max(begin, index)
-            if overlap <= 0 and begin < finish:
-                continue
             if span >= seconds and begin <= index + 0.5 < finish:
                 middles[index] = value
             weight = max(overlap, 1e-9)
@@ -77,8 +77,8 @@ def glyph(value: float | None, maximum: float = SHARE, *, ascii: bool = False) -
     blocks = ASCII_BLOCKS if ascii else BLOCKS
     if maximum <= 0:
         return blocks[0]
-    step = round(value / maximum * (len(blocks) - 1))
-    return blocks[min(max(step, 0), len(blocks) - 1)]
+    share = min(max(value / maximum, 0.0), 1.0)
+    return blocks[round(share * (len(blocks) - 1))]
 
 
 def spark(values: Sequence[float | None], maximum: float = SHARE, *, ascii: bool = False) -> str:
