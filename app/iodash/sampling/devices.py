@@ -132,8 +132,13 @@ def _device_growth(old: DeviceCounters | None, new: DeviceCounters, seconds: flo
     )
 
 
+def _mean(whole: Number, parts: Number) -> Number:
+    """`whole` a part, `no_io` where there was none; what is never counted keeps its own reason even then."""
+    return whole if isinstance(whole, Missing) else ratio(whole, parts)
+
+
 def _merged_percent(merged: Count, completed: Count) -> Number:
-    return 100 * ratio(merged, merged + completed)
+    return 100 * _mean(merged, merged + completed)
 
 
 def _mean_wait(grown: _Growth) -> Number:
@@ -141,7 +146,7 @@ def _mean_wait(grown: _Growth) -> Number:
     times, counts = grown.read_ms + grown.write_ms, grown.reads + grown.writes
     if not isinstance(grown.discards, Missing):
         times, counts = times + grown.discard_ms, counts + grown.discards
-    return ratio(times, counts)
+    return _mean(times, counts)
 
 
 def _device_row(grown: _Growth, row: DeviceCounters, seconds: float) -> DeviceRow:
@@ -166,13 +171,13 @@ def _device_row(grown: _Growth, row: DeviceCounters, seconds: float) -> DeviceRo
         writes_merged_percent=_merged_percent(grown.writes_merged, grown.writes),
         discards_merged_percent=_merged_percent(grown.discards_merged, grown.discards),
         await_ms=_mean_wait(grown),
-        read_await_ms=ratio(grown.read_ms, grown.reads),
-        write_await_ms=ratio(grown.write_ms, grown.writes),
-        discard_await_ms=ratio(grown.discard_ms, grown.discards),
-        flush_await_ms=ratio(grown.flush_ms, grown.flushes),
-        read_size_bytes=ratio(grown.sectors_read * _SECTOR_BYTES, grown.reads),
-        write_size_bytes=ratio(grown.sectors_written * _SECTOR_BYTES, grown.writes),
-        discard_size_bytes=ratio(grown.sectors_discarded * _SECTOR_BYTES, grown.discards),
+        read_await_ms=_mean(grown.read_ms, grown.reads),
+        write_await_ms=_mean(grown.write_ms, grown.writes),
+        discard_await_ms=_mean(grown.discard_ms, grown.discards),
+        flush_await_ms=_mean(grown.flush_ms, grown.flushes),
+        read_size_bytes=_mean(grown.sectors_read * _SECTOR_BYTES, grown.reads),
+        write_size_bytes=_mean(grown.sectors_written * _SECTOR_BYTES, grown.writes),
+        discard_size_bytes=_mean(grown.sectors_discarded * _SECTOR_BYTES, grown.discards),
         queue_length=per_second(grown.queue_ms / 1000, seconds),
         in_flight=row.in_flight,
         util_percent=per_second(grown.io_ticks_ms / 10, seconds),
@@ -226,20 +231,20 @@ def _mount_row(grown: dict[str, Count], row: MountCounters, seconds: float) -> D
         reads_merged_percent=no,
         writes_merged_percent=no,
         discards_merged_percent=no,
-        await_ms=ratio(grown["execute_ms"], grown["operations"]),
-        read_await_ms=ratio(grown["read_execute_ms"], grown["reads"]),
-        write_await_ms=ratio(grown["write_execute_ms"], grown["writes"]),
+        await_ms=_mean(grown["execute_ms"], grown["operations"]),
+        read_await_ms=_mean(grown["read_execute_ms"], grown["reads"]),
+        write_await_ms=_mean(grown["write_execute_ms"], grown["writes"]),
         discard_await_ms=no,
         flush_await_ms=no,
-        read_size_bytes=ratio(grown["read_bytes"], grown["reads"]),
-        write_size_bytes=ratio(grown["written_bytes"], grown["writes"]),
+        read_size_bytes=_mean(grown["read_bytes"], grown["reads"]),
+        write_size_bytes=_mean(grown["written_bytes"], grown["writes"]),
         discard_size_bytes=no,
         queue_length=per_second(grown["execute_ms"] / 1000, seconds),
         in_flight=row.in_flight,
         util_percent=no,
         operations_per_s=per_second(grown["operations"], seconds),
-        rtt_ms=ratio(grown["rtt_ms"], grown["operations"]),
-        queue_ms=ratio(grown["queue_ms"], grown["operations"]),
+        rtt_ms=_mean(grown["rtt_ms"], grown["operations"]),
+        queue_ms=_mean(grown["queue_ms"], grown["operations"]),
         retransmits_per_s=per_second(grown["retransmits"], seconds),
         state=Missing.NOT_MEASURED,
         state_reason="",

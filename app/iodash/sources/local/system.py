@@ -136,9 +136,9 @@ def parse_stat(content: bytes | Missing) -> StatFile:
         number = line[3 : line.find(b" ")]
         if ticks is None:
             continue
-        if number:
+        if number.isdigit():
             cpus[int(number)] = ticks
-        else:
+        elif not number:
             cpu = ticks
     return StatFile(cpu, cpus, tuple(_number_after(content, key) for key in _STAT_COUNTS))
 
