@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from iodash.sources import Demand
 from iodash.sources.daemon import DaemonExecutor
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, Callable
 
     from iodash.model.details import ProcessDetails
     from iodash.model.frame import Frame
@@ -28,9 +29,16 @@ class Monitor:
     `pinned` pids only their trees are judged as jobs.
     """
 
-    def __init__(self, source: Source, delay: float, pinned: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        source: Source,
+        delay: float,
+        pinned: frozenset[int] = frozenset(),
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._source = source
-        self._sampler = Sampler(source, delay)
+        self._sampler = Sampler(source, delay, clock=clock)
         self._diagnosis = Diagnosis(pinned)
         self._demand = Demand()
         self._beside = DaemonExecutor("iodash-details")
@@ -55,7 +63,7 @@ class Monitor:
         self._demand = demand
         self._sampler.demand = replace(demand, members=self._diagnosis.wanted)
 
-    async def frames(self) -> AsyncIterator[Frame]:
+    async def frames(self) -> AsyncGenerator[Frame, None]:
         """Frames with device states and verdicts, until `close`."""
         async for frame in self._sampler.frames():
             finished = self._diagnosis.complete(frame)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from iodash.sampling.frames import FrameBuilder
 from iodash.sources import Demand
 from iodash.sources.daemon import DaemonExecutor
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from iodash.model.frame import Frame
     from iodash.model.sample import Sample
     from iodash.sources import Source
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MINIMUM_DELAY = 0.1
 
@@ -34,7 +37,7 @@ class Sampler:
         self._clock = clock
         self._thread = DaemonExecutor("iodash-sampler")
         self._wake = asyncio.Event()
-        self._stopped = False
+        self._stopped = asyncio.Event()
         self._due = 0.0
         self._since = 0.0
         self._builder = FrameBuilder()
@@ -53,23 +56,38 @@ class Sampler:
 
     def stop(self) -> None:
         """Ends `frames`. Waits for nothing: a reading that hangs is left behind."""
-        self._stopped = True
+        self._stopped.set()
         self._wake.set()
         self._thread.shutdown()
 
-    async def frames(self) -> AsyncIterator[Frame]:
+    async def frames(self) -> AsyncGenerator[Frame, None]:
         """Frames until `stop` is called. The first one comes a delay after the first reading."""
-        loop = asyncio.get_running_loop()
-        previous = await loop.run_in_executor(self._thread, self._source.sample, self.demand)
+        previous = await self._unless_stopped(self._source.sample, self.demand)
+        if previous is None:
+            return
         self._since = previous.monotonic
         self._due = previous.monotonic + self._delay
         while await self._wait_until_due():
             due = self._due
-            current, frame = await loop.run_in_executor(self._thread, self._step, previous, due)
-            self._since = current.monotonic
-            self._due = max(due + (frame.own.missed_ticks + 1) * self._delay, current.monotonic + self._delay / 2)
-            previous = current
+            step = await self._unless_stopped(self._step, previous, due)
+            if step is None:
+                return
+            previous, frame = step
+            self._since = previous.monotonic
+            self._due = max(due + (frame.own.missed_ticks + 1) * self._delay, previous.monotonic + self._delay / 2)
             yield frame
+
+    async def _unless_stopped(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """What `call` returns in the sampler's thread, or None as soon as `stop` is called."""
+        reading = asyncio.wrap_future(self._thread.submit(call, *args, **kwargs))
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        either: set[asyncio.Future[Any]] = {reading, stopped}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            return None if self._stopped.is_set() else reading.result()
+        finally:
+            reading.cancel()
+            stopped.cancel()
 
     def _step(self, previous: Sample, due: float) -> tuple[Sample, Frame]:
         current = self._source.sample(self.demand)
@@ -78,7 +96,7 @@ class Sampler:
 
     async def _wait_until_due(self) -> bool:
         """Waits until the moment `_due`, which may move meanwhile. False when stopped."""
-        while not self._stopped:
+        while not self._stopped.is_set():
             left = self._due - self._clock()
             if left <= 0:
                 return True
