@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from textual.app import App, ComposeResult
-from textual.widget import Widget
 from textual.widgets import OptionList
 
 from iodash.model.sample import GpuDriver, ProcessKey
@@ -30,6 +29,8 @@ from tests.unit.ui.test_page_lines import DETAILS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual.widget import Widget
+
     from iodash.model.details import ProcessDetails
 
 HOSTILE = "[/x][red]漢字\\x1b[2J" * 20
@@ -40,8 +41,8 @@ class Parts(App[None]):
 
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, make: Callable[[], list[Widget]], theme: str = "dark", **values: bool) -> None:
-        super().__init__(css_path=[str(path) for path in styles.stylesheets()], **values)
+    def __init__(self, make: Callable[[], list[Widget]], theme: str = "dark", ansi_color: bool | None = None) -> None:
+        super().__init__(css_path=[str(path) for path in styles.stylesheets()], ansi_color=ansi_color)
         self._make = make
         themes.register(self)  # type: ignore[arg-type]
         self.theme = theme

@@ -36,9 +36,7 @@ def test_ascii_has_four_steps_a_line() -> None:
 
 
 @given(values, st.floats(0, 1e12), st.integers(1, 8))
-def test_a_chart_has_as_many_dots_as_its_columns_fill(
-    data: list[float | None], maximum: float, height: int
-) -> None:
+def test_a_chart_has_as_many_dots_as_its_columns_fill(data: list[float | None], maximum: float, height: int) -> None:
     rows = columns_chart(data, maximum, height)
     assert len(rows) == height
     assert {len(row) for row in rows} == {(len(data) + 1) // 2}

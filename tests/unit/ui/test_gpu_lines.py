@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -54,9 +55,7 @@ def test_sixteen_gpus_are_readable_at_120_by_40() -> None:
 
 
 def test_one_gpu_with_everything() -> None:
-    one = frame(
-        gpus=(gpu(processes=(gpu_process(4120),)),), processes=(process(4120, "train.py", role="rank 0"),)
-    )
+    one = frame(gpus=(gpu(processes=(gpu_process(4120),)),), processes=(process(4120, "train.py", role="rank 0"),))
     text = texts(gpu_lines(one, view(one), 198, 1))[0]
     assert re.fullmatch(
         r" 0  H200 +▃▃  +31%  64.0G/141G +412/700W +62C  PCIe r 1.20G  s +0  SM  80   train.py  rank 0", text
@@ -118,7 +117,7 @@ def test_the_drivers_samples_make_the_line_and_a_gap_stays_a_gap() -> None:
         ({"util_percent": 95.0, "sm_active_percent": Missing.NEW, "power_limit_watts": 0.0}, False),
     ],
 )
-def test_a_resident_kernel_is_not_yet_work(values: dict[str, object], expected: bool) -> None:
+def test_a_resident_kernel_is_not_yet_work(values: dict[str, Any], expected: bool) -> None:
     row = gpu(**values)
     assert resident_not_working(row) is expected
     assert ("RESIDENT, NOT WORKING" in plain_text(condition(row))) is expected

@@ -45,8 +45,8 @@ def test_the_help_holds_every_key_column_state_and_reason(width: int) -> None:
     text = " ".join(text_of(lines).split())
     for key in KEYS:
         assert key.shown in text
-    for column in (*PROCESS_COLUMNS, *DEVICE_COLUMNS):
-        assert column.heading in text
+    for heading in [*(one.heading for one in PROCESS_COLUMNS), *(one.heading for one in DEVICE_COLUMNS)]:
+        assert heading in text
     for reason in Missing:
         assert reason.words in text
     for state in ("SATURATED", "STALLED", "idle"):

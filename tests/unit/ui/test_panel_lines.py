@@ -51,9 +51,7 @@ def test_the_header_never_overflows(width: int) -> None:
 
 def test_the_header_of_a_live_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     text = plain_text(header_line(frame(), view(delay=2.0), 118))
-    assert re.fullmatch(
-        r"iodash  gpu-node-07 \(docker\)   \d\d:\d\d:\d\d  every 2 s  live +self  2.1% 44.0M", text
-    )
+    assert re.fullmatch(r"iodash  gpu-node-07 \(docker\)   \d\d:\d\d:\d\d  every 2 s  live +self  2.1% 44.0M", text)
 
 
 def test_the_header_says_how_old_a_paused_screen_is_as_long_as_it_can() -> None:

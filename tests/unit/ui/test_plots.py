@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 from iodash.formatting.units import Units
 from iodash.model.missing import Missing
 from iodash.sampling.history import Point
-from iodash.ui.plots import Plot, MOST_TRACES, nice_maximum, plots_of, runs_of, time_span, time_ticks
+from iodash.ui.plots import MOST_TRACES, Plot, nice_maximum, plots_of, runs_of, time_span, time_ticks
 from iodash.ui.screens.history import arrange, draw, legend
-from iodash.ui.view import View
 from tests.ui.frames import MIB, NOW, device, frame, gpu, system, view
+
+if TYPE_CHECKING:
+    from iodash.ui.view import View
 
 
 @given(st.floats(1e-6, 1e18), st.sampled_from([1000, 1024]))

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from textual.color import Color
 
 from iodash.ui import styles, themes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAINTED = [name for name in themes.THEMES if not themes.theme(name).ansi]
 READABLE = ("read", "write", "ok", "warn", "alarm", "quiet", "strong")
@@ -82,7 +85,7 @@ def test_every_theme_knows_every_word_that_the_styles_use() -> None:
 
 
 def test_an_unknown_theme_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="no theme 'solarized'; the themes are dark, light, .*terminal"):
+    with pytest.raises(ValueError, match=r"no theme 'solarized'; the themes are dark, light, .*terminal"):
         themes.first_theme("solarized")
 
 

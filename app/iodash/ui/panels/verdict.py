@@ -29,7 +29,10 @@ def _without_verdict(frame: Frame, ellipsis: str) -> tuple[Line, Line]:
         return [("no device at its limit", "quiet")], []
     first = loud[0]
     more = f"+{len(loud) - 1} more" if len(loud) > 1 else ""
-    return [(f"{crop(first.name, _LONGEST_NAME, ellipsis)} {str(first.state).upper()}", "warn"), (f"  {first.state_reason}", "")], [(more, "quiet")]
+    return [
+        (f"{crop(first.name, _LONGEST_NAME, ellipsis)} {str(first.state).upper()}", "warn"),
+        (f"  {first.state_reason}", ""),
+    ], [(more, "quiet")]
 
 
 def verdict_line(frame: Frame, width: int, *, ascii: bool = False) -> Line:
