@@ -271,6 +271,21 @@ class GpuDriver:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineCounters:
+    """How long one DRM client kept one kind of engine busy (Documentation/gpu/drm-usage-stats.rst).
+
+    `busy` is in nanoseconds where `total` is None, else in cycles out of `total`. `capacity` engines are of the kind.
+    """
+
+    pid: int
+    client: int
+    engine: str
+    busy: int
+    total: int | None = None
+    capacity: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class GpuCounters:
     """One GPU (or MIG instance) at one instant. Gauges as the driver gives them; `*_total` are counters.
 
@@ -315,6 +330,7 @@ class GpuCounters:
     pcie_width: Count
     processes: tuple[GpuProcess, ...] | Missing
     processes_note: str = ""
+    engines: tuple[EngineCounters, ...] = ()
 
     def unmeasured(self, reason: Missing, status: GpuStatus, message: str) -> GpuCounters:
         """What the GPU is, without how it does: every reading that changes is missing for `reason`."""
