@@ -216,7 +216,9 @@ def add_help_and_version(parser: argparse.ArgumentParser) -> None:
 def settings_of(arguments: argparse.Namespace, defaults: Settings) -> Settings:
     """The settings that the parsed `arguments` stand for; what was not typed is as in `defaults`."""
     given: Mapping[str, Any] = vars(arguments)
-    typed = {item.name: given[item.name] for item in fields(Settings) if given.get(item.name) is not None}
-    return replace(
-        defaults, **{name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()}
-    )
+    typed: dict[str, Any] = {}
+    for item in fields(Settings):
+        value = given.get(item.name)
+        if value is not None:
+            typed[item.name] = tuple(value) if isinstance(value, list) else value
+    return replace(defaults, **typed)
