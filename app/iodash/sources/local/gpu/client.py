@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iodash.model.missing import Missing
@@ -19,6 +18,7 @@ from iodash.sources.local.kept_file import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from pathlib import Path
 
     from iodash.model.sample import GpuCounters
 
@@ -54,6 +54,7 @@ class GpuReader:
         self._link: WorkerLink | None = None
         self._started = False
         self._look_at = 0.0
+        self._absence = ""
         self._last_read: float | None = None
         self._interval = 1.0
         self._awake_since = 0.0
@@ -66,7 +67,7 @@ class GpuReader:
         self._others = OtherGpus(procfs, sysfs)
 
     def start(self) -> None:
-        """Looks for GPUs and starts the worker where there is a library to ask. Returns at once; further calls do nothing."""
+        """Starts the worker where there is a library to ask. Returns at once; further calls do nothing."""
         if self._enabled and not self._started:
             self._started = True
             self._look(time.monotonic())
@@ -114,6 +115,7 @@ class GpuReader:
         """Starts the worker if the library has appeared."""
         library = find_library()
         self._look_at = now + LOOK_AGAIN_S
+        self._absence = "" if library is not None else absence(self._procfs, self._sysfs)
         if library is not None:
             self._link = WorkerLink(replace(self._options, library=library.path if library.preload else None))
             self._link.start()
@@ -132,7 +134,7 @@ class GpuReader:
             self._look(now)
         link = self._link
         if link is None:
-            return GpuDriver("no_library", message=absence(self._procfs, self._sysfs)), ()
+            return GpuDriver("no_library", message=self._absence), ()
         lead = min(0.25 * self._interval, 2 * link.took_s + 0.03)
         overdue = link.overdue_s(now, self._awake_since)
         link.request(now + self._interval - lead)
@@ -161,9 +163,8 @@ class GpuReader:
         if link.ended:
             return GpuDriver("error", message=f"{link.ended}; it is started again")
         if overdue > SILENT_S:
-            return GpuDriver(
-                "not_answering", message=f"no answer from the driver for {overdue:.0f} s; it may still be starting"
-            )
+            words = f"no answer from the driver for {overdue:.0f} s; it may still be starting"
+            return GpuDriver("not_answering", message=words)
         return GpuDriver("starting", message="waiting for the driver")
 
     def _trouble(self, link: WorkerLink, driver: GpuDriver, overdue: float) -> GpuDriver | None:

@@ -49,9 +49,9 @@ def parse_client(pid: int, content: bytes) -> DrmClient | None:
     if device is None or client is None:
         return None
     engines = []
-    for key, value in fields.items():
-        kind, _, engine = key.partition("-")
-        busy = _number(value)
+    for name, amount in fields.items():
+        kind, _, engine = name.partition("-")
+        busy = _number(amount)
         if busy is None or not engine or engine.startswith("capacity-"):
             continue
         capacity = _number(fields.get(f"engine-capacity-{engine}")) or 1
@@ -60,9 +60,9 @@ def parse_client(pid: int, content: bytes) -> DrmClient | None:
         elif kind == "cycles" and (total := _number(fields.get(f"total-cycles-{engine}"))) is not None:
             engines.append(EngineCounters(pid, client, engine, busy, total, capacity))
     memory = [
-        amount
-        for kind in ("resident-vram", "memory-vram", "resident-vram0", "resident-local0")
-        if (amount := _number(fields.get(kind))) is not None
+        held
+        for field in ("resident-vram", "memory-vram", "resident-vram0", "resident-local0")
+        if (held := _number(fields.get(field))) is not None
     ]
     return DrmClient(device.decode("ascii", "replace"), pid, client, tuple(engines), memory[0] if memory else None)
 

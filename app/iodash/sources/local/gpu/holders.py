@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from iodash.sources.daemon import DaemonExecutor
@@ -13,6 +12,7 @@ from iodash.sources.local.kept_file import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from concurrent.futures import Future
     from pathlib import Path
 
 EVERY_S = 5.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from iodash.sources.local.gpu.sysfs import Card, find_cards
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from concurrent.futures import Future
     from pathlib import Path
 
 LOOK_AGAIN_S = 30.0
