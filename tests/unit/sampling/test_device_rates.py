@@ -129,8 +129,9 @@ def test_a_device_seen_first_is_new_but_its_queue_is_known() -> None:
     ["reads", "writes", "sectors_read", "sectors_written", "discards", "flushes", "reads_merged", "writes_merged"],
 )
 def test_one_fallen_count_makes_the_whole_interval_a_reset(counter: str) -> None:
-    old = device_counters(**{"reads": 500, "writes": 500, "read_ms": 100, counter: 900})
-    new = device_counters(**{"reads": 600, "writes": 600, "read_ms": 200, counter: 100})
+    before: dict[str, Any] = {"reads": 500, "writes": 500, "read_ms": 100, counter: 900}
+    after: dict[str, Any] = {"reads": 600, "writes": 600, "read_ms": 200, counter: 100}
+    old, new = device_counters(**before), device_counters(**after)
     row = between(old, new)
     assert row.reads_per_s is Missing.RESET
     assert row.read_await_ms is Missing.RESET
@@ -186,7 +187,7 @@ def test_a_hung_device_is_in_use_without_completions() -> None:
 
 
 def test_statistics_switched_off_say_so() -> None:
-    off = {field.name: Missing.OFF for field in fields(DeviceCounters) if str(field.type) == "Count"}
+    off: dict[str, Any] = {field.name: Missing.OFF for field in fields(DeviceCounters) if str(field.type) == "Count"}
     row = between(device_counters(**off), device_counters(**off))
     assert {row.reads_per_s, row.await_ms, row.util_percent, row.in_flight, row.flushes_per_s} == {Missing.OFF}
     assert between(device_counters(reads=5), device_counters(**off)).reads_per_s is Missing.OFF
@@ -194,7 +195,9 @@ def test_statistics_switched_off_say_so() -> None:
 
 
 def test_waits_of_a_kernel_without_discards_are_over_reads_and_writes() -> None:
-    lacking = dict.fromkeys(("discards", "discards_merged", "sectors_discarded", "discard_ms"), Missing.UNSUPPORTED)
+    lacking: dict[str, Any] = dict.fromkeys(
+        ("discards", "discards_merged", "sectors_discarded", "discard_ms"), Missing.UNSUPPORTED
+    )
     row = between(device_counters(**lacking), device_counters(reads=10, read_ms=50, **lacking))
     assert row.await_ms == 5
     assert row.discards_per_s is Missing.UNSUPPORTED
