@@ -61,11 +61,11 @@ def status_line(row: GpuRow) -> Line | None:
     return [(text, word), (f"  {row.message}" if row.message else "", "quiet")]
 
 
-def condition(row: GpuRow) -> Line:
+def condition(row: GpuRow, *, short: bool = False) -> Line:
     """What is remarkable about a GPU that answers: not working, held down, errors."""
     words: list[tuple[str, str]] = []
     if resident_not_working(row):
-        words.append(("RESIDENT, NOT WORKING", "warn"))
+        words.append(("NOT WORKING" if short else "RESIDENT, NOT WORKING", "warn"))
     reasons = () if isinstance(row.throttle_reasons, Missing) else row.throttle_reasons
     for reason in reasons:
         if reason in _SILENT_THROTTLE:
@@ -138,13 +138,14 @@ class _Field:
 
 
 _NARROWEST_SPARK, _WIDEST_SPARK = 10, 60
-_NARROWEST_PROCESSES, _ENOUGH_FOR_PROCESSES = 10, 28
+_NARROWEST_PROCESSES, _ENOUGH_FOR_PROCESSES = 16, 28
 
 
 def _fields(rows: Sequence[GpuRow], width: int) -> dict[str, int]:
     """Which fields have room in `width` cells, in their order, each with its cells."""
     name = max(cell_width(_short_name(row)) for row in rows)
-    words = max(width_of(condition(row)) for row in rows)
+    remarkable = max(width_of(condition(row)) for row in rows)
+    processes = _NARROWEST_PROCESSES + min(remarkable, max(0, width // 4 - _NARROWEST_PROCESSES))
     wanted = [
         _Field("index", 2, 100),
         _Field("name", min(name, 20), 40),
@@ -156,8 +157,7 @@ def _fields(rows: Sequence[GpuRow], width: int) -> dict[str, int]:
         _Field("receive", 12, 60),
         _Field("send", 7, 30),
         _Field("activity", 7, 20),
-        _Field("condition", words, 90),
-        _Field("processes", _NARROWEST_PROCESSES, 70),
+        _Field("processes", processes, 70),
     ]
     fields = [field for field in wanted if field.width]
     while len(fields) > 1 and sum(field.width + _GAP for field in fields) - _GAP > width:
@@ -179,6 +179,8 @@ def utilisation_cells(row: GpuRow, frame: Frame, view: View, width: int) -> list
     seconds = cell_seconds(view.delay)
     needed = int(width * seconds / min(view.delay, 0.15)) + 8
     sampled = cells(view.history.last(row.uuid, "util_samples", needed), frame.time, seconds, width)
+    if len(sampled) > 1 and sampled[-1] is None:
+        sampled[-1] = sampled[-2]  # the driver's newest sample may lie just before the newest cell
     if None not in sampled:
         return sampled
     polls = int(width * seconds / max(view.delay, 0.1)) + 2
@@ -212,30 +214,37 @@ def _field_pieces(key: str, width: int, row: GpuRow, frame: Frame, view: View, n
         return [("s ", "quiet"), (f"{byte_amount(row.pcie_transmit_bytes_per_s, units):>5}", "write")]
     if key == "activity":
         return [("SM ", "quiet"), (f"{percent(row.sm_active_percent):>3}", "")]
-    if key == "condition":
-        return condition(row)
-    return process_words(row, names, frame)
+    remarkable = condition(row)
+    return [*remarkable, ("  " if remarkable else "", ""), *process_words(row, names, frame)]
 
 
 def _cell(
     row: GpuRow, fields: Mapping[str, int], frame: Frame, view: View, names: Mapping[int, ProcessRow], width: int
 ) -> Line:
-    """One GPU in exactly `width` cells."""
+    """One GPU in exactly `width` cells.
+
+    What is remarkable stands before the processes, and in the place of numbers where there is no room for processes.
+    """
     ellipsis = "~" if view.ascii else "…"
     line: Line = []
-    special = status_line(row)
+    instead = status_line(row)
+    before: tuple[str, ...] = ("index", "name")
+    if instead is None and "processes" not in fields:
+        instead = condition(row, short=True) or None
+        before = ("index", "name", "spark", "util")
     for key, cells_wide in fields.items():
+        if instead is not None and key not in before:
+            break
         if line:
             line.append((" " * _GAP, ""))
-        if special is not None and key not in ("index", "name"):
-            line.extend(special)
-            break
         if _is_mig(row) and key in ("spark", "util") and isinstance(row.util_percent, Missing):
             pieces = _mig_pieces(key, cells_wide, "spark" in fields)
         else:
             pieces = fitted(_field_pieces(key, cells_wide, row, frame, view, names), cells_wide, ellipsis)
         line.extend(pieces)
         line.append((" " * (cells_wide - width_of(pieces)), ""))
+    if instead is not None:
+        line += [(" " * _GAP, ""), *instead]
     line = fitted(line, width, ellipsis)
     return [*line, (" " * (width - width_of(line)), "")]
 
