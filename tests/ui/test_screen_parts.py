@@ -10,6 +10,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.widgets import OptionList
 
+from iodash.model.frame import InterfaceRow
 from iodash.model.sample import GpuDriver, ProcessKey
 from iodash.ui import styles, themes
 from iodash.ui.panels.gpus import GpuPanel
@@ -17,6 +18,7 @@ from iodash.ui.panels.header import Header
 from iodash.ui.panels.lines import Lines
 from iodash.ui.panels.strip import StripPanel
 from iodash.ui.panels.verdict import VerdictPanel
+from iodash.ui.plots import plots_of
 from iodash.ui.screens.choose import Choice, ChooseScreen, matching
 from iodash.ui.screens.details import DetailsScreen
 from iodash.ui.screens.help import HelpScreen
@@ -315,3 +317,25 @@ async def test_a_small_terminal_is_told_what_is_needed(size: tuple[int, int]) ->
         text = screen_text(app)
         assert len(text) == size[1]
         assert text[0] == f"iodash: {size[0]}x{size[1]}, needs 40x10"[: size[0]] or size[0] < 38
+
+
+async def test_the_full_screen_strip_shows_every_group_and_interface_and_has_a_history() -> None:
+    app = Parts(lines_panels)
+    one = frame(interfaces=(InterfaceRow("eth0", 5, 5, True), InterfaceRow("lo", 0, 0, False)))
+    async with app.run_test(size=(60, 40)) as pilot:
+        panel = app.query_one(StripPanel)
+        panel.show_frame(one, view(one))
+        await pilot.pause()
+        assert "LOAD" not in "\n".join(screen_text(app))
+        panel.show_frame(one, view(one, full="strip"))
+        await pilot.pause()
+        text = "\n".join(screen_text(app))
+        for words in ("LOAD", "NET r", "csw", "eth0 r", "lo r"):
+            assert words in text
+    assert plots_of(panel.series(one), one, view(one).history)[0].title == "disk"
+
+
+def test_the_gpus_history_begins_with_their_utilisation() -> None:
+    first, *_, last = plots_of(GpuPanel().series(BUSY), BUSY, view(BUSY).history)
+    assert (first.title, [trace.label for trace in first.traces]) == ("UTIL%", ["GPU 0", "GPU 1", "GPU 2"])
+    assert last.title == "MEM"
