@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import stat
 from dataclasses import fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -27,6 +29,8 @@ _NOT_IN_CSV = frozenset(
     }
 )
 """What describes a device or GPU rather than measuring it."""
+
+_LONGEST_HEADER = 1 << 24
 
 
 def _measured(row_type: type[Any]) -> tuple[str, ...]:
@@ -117,16 +121,16 @@ class CsvWriter:
 
     def _present_header(self) -> tuple[list[str] | None, bool]:
         """The header of the file, None when it is empty, and whether its last line is complete."""
-        if not self._stream.seekable():
+        if not stat.S_ISREG(os.fstat(self._stream.fileno()).st_mode):
             return None, True
         self._stream.seek(0)
-        first = next(csv.reader(self._stream), None)
-        size = self._stream.seek(0, io.SEEK_END)
-        if first is None or size == 0:
+        first = self._stream.readline(_LONGEST_HEADER)
+        if not first:
             return None, True
+        size = self._stream.seek(0, io.SEEK_END)
         with Path(self._name).open("rb") as file:
-            file.seek(-1, io.SEEK_END)
-            return first, file.read(1) == b"\n"
+            file.seek(size - 1)
+            return next(csv.reader([first])), file.read(1) == b"\n"
 
     def _header(self) -> list[str]:
         names = ["time", "epoch_s", "interval_s", *SYSTEM_FIELDS]

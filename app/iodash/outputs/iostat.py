@@ -196,7 +196,7 @@ class Reports:
 
     def _cpu_lines(self, row: SystemRow) -> list[str]:
         cells = "".join(f" {self._number(value, 'percent'):>7}" for value in cpu_shares(row).values())
-        return ["avg-cpu:  %user   %nice %system %iowait  %steal   %idle", f"        {cells}"]
+        return ["avg-cpu:  %user   %nice %system %iowait  %steal   %idle", f"       {cells}"]
 
     def _unit(self, text: str) -> str:
         return text.replace("kB", "MB") if self._layout.megabytes else text

@@ -165,7 +165,7 @@ def _weighted(rows: Iterable[DeviceRow], field: str, count: str) -> Number:
 
 def completes(row: DeviceRow) -> bool:
     """Whether any request completed."""
-    return or_zero(add(row.reads_per_s, row.writes_per_s, row.discards_per_s, row.flushes_per_s)) > 0
+    return any(or_zero(rate) > 0 for rate in (row.reads_per_s, row.writes_per_s, row.discards_per_s, row.flushes_per_s))
 
 
 def is_active(row: DeviceRow) -> bool:
