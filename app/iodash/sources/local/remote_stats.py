@@ -11,7 +11,7 @@ _SMB2_BYTES = re.compile(rb"^Bytes read: +(\d+) +Bytes written: +(\d+)", re.MULT
 _SMB2_CALLS = re.compile(rb"^(Reads|Writes): +(\d+) total", re.MULTILINE)
 _ALL_CALLS = re.compile(rb"^SMBs: +(\d+)", re.MULTILINE)
 _LUSTRE = re.compile(
-    rb"^(read_bytes|write_bytes|read|write) +(\d+) samples \[(\w+)\](?: +\d+ +\d+ +(\d+))?", re.MULTILINE
+    rb"^(read_bytes|write_bytes|read|write) +(\d+) samples \[(bytes|usec)s?\](?: +\d+ +\d+ +(\d+))?", re.MULTILINE
 )
 
 
