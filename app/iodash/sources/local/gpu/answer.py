@@ -23,9 +23,11 @@ def counters_of(gpu: dict[str, Any], joined: Joined) -> GpuCounters:
     """One GPU of an answer. A field that the worker has no value for is missing, with the worker's reason."""
     missing = gpu["missing"]
 
+    otherwise = missing.get("*", "unsupported")
+
     def value(name: str) -> Any:
         found = gpu.get(name)
-        return Missing(missing.get(name, "unsupported")) if found is None else found
+        return Missing(missing.get(name, otherwise)) if found is None else found
 
     reasons = value("throttle_reasons")
     mig = value("mig")

@@ -8,6 +8,7 @@ in the same GPU's list.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ TRANSLATED_LISTS = (535, 113, 1)
 
 UNACCOUNTED_BYTES = 256 << 20
 """Less than this is the driver's own, and not worth a sentence."""
+
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 SEE_THE_REST = "start the container with --pid=host to see the others"
 
@@ -64,7 +67,7 @@ class ProcessJoin:
         """The processes of one GPU as the worker reported it; `holders` have its device file open."""
         listed: list[tuple[int, int | None]] | None = gpu["processes"]
         if listed is None:
-            return Joined(Missing(gpu["missing"].get("processes", "not_measured")), gpu["processes_note"])
+            return Joined(Missing(_why(gpu["missing"])), gpu["processes_note"])
         here = self._in_sight(gpu["uuid"], [pid for pid, _ in listed], version_of(driver), visible)
         usage, note = self._usage(gpu["process_samples"], [pid for pid, _ in listed])
         processes = [
@@ -110,7 +113,7 @@ class ProcessJoin:
         stat = read_bytes(self._procfs / str(pid) / "stat")
         if stat is None:
             return float("inf")
-        return int(stat.rpartition(b")")[2].split()[19]) / 100
+        return int(stat.rpartition(b")")[2].split()[19]) / _TICKS
 
     def _usage(self, samples: list[tuple[int, int]] | None, listed: list[int]) -> tuple[dict[int, Number], str]:
         """SM share of each listed pid. The driver leaves out processes that did nothing."""
@@ -132,6 +135,10 @@ class ProcessJoin:
             elif percents:
                 usage[pid] = sum(percents) / len(percents)
         return usage, ""
+
+
+def _why(missing: dict[str, str]) -> str:
+    return missing.get("processes") or missing.get("*") or "not_measured"
 
 
 def _guess(pid: int) -> GpuProcess:

@@ -1,0 +1,403 @@
+"""One NVIDIA GPU, or one MIG instance, as a flat record of plain values: what the worker sends for it."""
+
+from __future__ import annotations
+
+import time
+
+from iodash.sources.local.gpu import gpm
+from iodash.sources.local.gpu.lists import ImplausibleError, ProcessUsage, UtilisationSamples, running_processes
+from iodash.sources.local.gpu.nvml import (
+    ARGUMENT_VERSION_MISMATCH,
+    FUNCTION_NOT_FOUND,
+    LOST,
+    NO_PERMISSION,
+    NOT_FOUND,
+    TIMEOUT,
+    UNSUPPORTED,
+    Nvml,
+    NvmlError,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MIB = 1 << 20
+MOST_MEMORY = 1 << 50
+_MEMORY_V2 = 0x02000028
+_ALL_LINKS = 0xFFFFFFFF
+_PCIE_TX, _PCIE_RX, _NVLINK_TX, _NVLINK_RX = 197, 198, 138, 139
+_UNSIGNED_64 = (2, 3)
+"""Value types of a field that hold 64 bits. A byte counter of 32 bits wraps too often to tell a rate."""
+
+_XID_EVENT = 8
+_THROTTLE = {
+    0x1: "idle",
+    0x2: "application_clocks",
+    0x4: "power_cap",
+    0x8: "hw_slowdown",
+    0x10: "sync_boost",
+    0x20: "sw_thermal",
+    0x40: "hw_thermal",
+    0x80: "power_brake",
+    0x100: "display_clock",
+}
+_MAIN = ("util_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
+"""A GPU that gives none of these is in trouble; one that lacks some of them is only an uncommon model."""
+
+_SLOW = ("power_limit_watts", "ecc_errors", "pcie_generation", "pcie_width")
+
+
+class GoneError(Exception):
+    """The handle must not be used again."""
+
+    def __init__(self, failure: NvmlError) -> None:
+        super().__init__(failure.words)
+        self.failure = failure
+
+
+class Gpu:
+    """One GPU by its handle. `read` raises `GoneError` when the handle has become useless, nothing else."""
+
+    def __init__(
+        self, nvml: Nvml, handle: Any, index: int, *, slow_s: float, blocking_pcie: bool, most_pid: int
+    ) -> None:
+        self._nvml = nvml
+        self._handle = handle
+        self._slow_s = slow_s
+        self._slow_at = 0.0
+        self._most_pid = most_pid
+        self._blocking_pcie = blocking_pcie
+        self._turn = 0
+        self._record: dict[str, Any] = {}
+        self._missing: dict[str, str] = {}
+        self._troubles: dict[str, NvmlError] = {}
+        self._kept: dict[str, tuple[Any, str | None]] = {}
+        self._samples = UtilisationSamples()
+        self._usage = ProcessUsage()
+        self._memory_v2 = True
+        self._temperature_v = True
+        self._clock_reasons = "nvmlDeviceGetCurrentClocksEventReasons"
+        self._events: Any = None
+        self._xid: int | None = None
+        self.index = index
+        self.mig_mode: bool | None = None
+        self.identity = self._identify()
+        self._gpm = self._activity()
+        self._watch_xid()
+
+    @property
+    def handle(self) -> Any:
+        """NVML's handle."""
+        return self._handle
+
+    def close(self) -> None:
+        """Gives back what NVML holds for it. A GPU that is gone gets no further call."""
+        if self._gpm is not None:
+            self._gpm.close()
+        if self._events is not None:
+            self._try("nvmlEventSetFree", self._events)
+
+    def read(self) -> dict[str, Any]:
+        """Everything that changes, with why not for what can't be read."""
+        self._begin()
+        now = time.monotonic()
+        slow = now >= self._slow_at
+        if slow:
+            self._slow_at = now + self._slow_s
+            self._set("mig_mode", lambda: bool(self._call("nvmlDeviceGetMigMode")[0]))
+            self.mig_mode = self._record.pop("mig_mode", False)
+            self._missing.pop("mig_mode", None)
+            self._troubles.pop("mig_mode", None)
+        self._set("util_samples", lambda: self._samples.read(self._nvml, self._handle))
+        samples = self._record.pop("util_samples", [])
+        self._missing.pop("util_samples", None)
+        self._utilisation()
+        self._memory()
+        self._set("power_watts", lambda: self._within(self._call("nvmlDeviceGetPowerUsage") / 1000, 0, 10_000))
+        self._set(
+            "energy_joules_total",
+            lambda: self._within(self._call("nvmlDeviceGetTotalEnergyConsumption") / 1000, 0, 2**53),
+        )
+        self._set("temperature_celsius", lambda: self._within(self._temperature(), -60, 200))
+        self._set("sm_clock_mhz", lambda: self._within(self._call("nvmlDeviceGetClockInfo", 1), 0, 20_000))
+        self._set("memory_clock_mhz", lambda: self._within(self._call("nvmlDeviceGetClockInfo", 2), 0, 100_000))
+        self._set("throttle_reasons", self._throttle)
+        for name, call in (
+            ("encoder", "nvmlDeviceGetEncoderUtilization"),
+            ("decoder", "nvmlDeviceGetDecoderUtilization"),
+        ):
+            self._set(f"{name}_percent", lambda call=call: self._within(self._call(call)[0], 0, 100))
+        self._traffic()
+        self._processes()
+        self._set("xid", self._read_xid)
+        self._slow(slow)
+        self._mig_word()
+        return self._end(now, samples)
+
+    def failure(self) -> NvmlError | None:
+        """What went wrong when nothing of the last reading worked."""
+        failures = [self._troubles[name] for name in _MAIN if name in self._troubles]
+        if len(failures) < len(_MAIN):
+            return None
+        hard = [failure for failure in failures if failure.code not in UNSUPPORTED]
+        return hard[0] if hard else None
+
+    def _identify(self) -> dict[str, Any]:
+        """What never changes. A name that can't be had is not worth losing the GPU for."""
+        uuid = self._try("nvmlDeviceGetUUID", self._handle)
+        name = self._try("nvmlDeviceGetName", self._handle)
+        pci = self._try("nvmlDeviceGetPciInfo", self._handle)
+        minor = self._try("nvmlDeviceGetMinorNumber", self._handle)
+        bus = None if pci is None else pci.busId
+        address = bus.decode("ascii", "replace") if isinstance(bus, bytes) else bus
+        return {
+            "uuid": uuid or address or f"index-{self.index}",
+            "name": name or "NVIDIA GPU",
+            "address": None if address is None else address.lower()[-12:],
+            "minor": self.index if minor is None else minor,
+        }
+
+    def _begin(self) -> None:
+        self._record = {}
+        self._missing = {}
+        self._troubles = {}
+
+    def _end(self, now: float, samples: list[list[float]]) -> dict[str, Any]:
+        status, message = self._verdict()
+        return {
+            **self.identity,
+            **self._record,
+            "index": self.index,
+            "status": status,
+            "message": message,
+            "read_at": now,
+            "util_samples": samples,
+            "missing": self._missing,
+        }
+
+    def _activity(self) -> gpm.Gpm | None:
+        return gpm.Gpm(self._nvml, self._handle) if gpm.supported(self._nvml, self._handle) else None
+
+    def _utilisation(self) -> None:
+        try:
+            rates = self._call("nvmlDeviceGetUtilizationRates")
+        except NvmlError as failure:
+            self._fail("util_percent", failure)
+            self._fail("memory_util_percent", failure)
+            return
+        self._set("util_percent", lambda: self._within(rates.gpu, 0, 100))
+        self._set("memory_util_percent", lambda: self._within(rates.memory, 0, 100))
+
+    def _memory(self) -> None:
+        """Version 2 leaves out what the driver keeps for itself, as nvidia-smi does; drivers before 510 lack it."""
+        try:
+            memory = None
+            if self._memory_v2:
+                try:
+                    memory = self._nvml.call("nvmlDeviceGetMemoryInfo", self._handle, _MEMORY_V2)
+                except NvmlError as failure:
+                    if failure.code not in (FUNCTION_NOT_FOUND, ARGUMENT_VERSION_MISMATCH):
+                        raise
+                    self._memory_v2 = False
+            memory = self._call("nvmlDeviceGetMemoryInfo") if memory is None else memory
+        except NvmlError as failure:
+            self._fail("memory_used_bytes", failure)
+            self._fail("memory_total_bytes", failure)
+            return
+        if 0 < memory.total < MOST_MEMORY and memory.used <= memory.total:
+            self._record["memory_used_bytes"] = memory.used
+            self._record["memory_total_bytes"] = memory.total
+        else:
+            self._missing["memory_used_bytes"] = self._missing["memory_total_bytes"] = "not_measured"
+
+    def _temperature(self) -> int:
+        if self._temperature_v:
+            try:
+                return int(self._call("nvmlDeviceGetTemperatureV", 0))
+            except NvmlError as failure:
+                if failure.code not in (FUNCTION_NOT_FOUND, ARGUMENT_VERSION_MISMATCH):
+                    raise
+                self._temperature_v = False
+        return int(self._call("nvmlDeviceGetTemperature", 0))
+
+    def _throttle(self) -> list[str]:
+        try:
+            mask = self._call(self._clock_reasons)
+        except NvmlError as failure:
+            older = "nvmlDeviceGetCurrentClocksThrottleReasons"
+            if failure.code != FUNCTION_NOT_FOUND or self._clock_reasons == older:
+                raise
+            self._clock_reasons = older
+            mask = self._call(older)
+        return [word for bit, word in _THROTTLE.items() if mask & bit]
+
+    def _traffic(self) -> None:
+        """PCIe and NVLink: byte counters, else the rates of GPM, else (when asked for) the reading that blocks."""
+        activity = self._read_activity()
+        totals = self._fields()
+        for name, field, metric, unit in (
+            ("pcie_transmit_bytes", _PCIE_TX, gpm.PCIE_TX, 1),
+            ("pcie_receive_bytes", _PCIE_RX, gpm.PCIE_RX, 1),
+            ("nvlink_transmit_bytes", _NVLINK_TX, gpm.NVLINK_TX, 1024),
+            ("nvlink_receive_bytes", _NVLINK_RX, gpm.NVLINK_RX, 1024),
+        ):
+            if field in totals:
+                self._record[f"{name}_total"] = totals[field] * unit
+            elif metric in activity:
+                self._record[f"{name}_per_s"] = activity[metric] * MIB
+        if self._blocking_pcie and "pcie_receive_bytes_total" not in self._record and gpm.PCIE_RX not in activity:
+            self._turn ^= 1
+            name = ("pcie_transmit_bytes_per_s", "pcie_receive_bytes_per_s")[self._turn]
+            self._set(name, lambda: self._call("nvmlDeviceGetPcieThroughput", self._turn) * 1024)
+            self._keep(("pcie_transmit_bytes_per_s", "pcie_receive_bytes_per_s"), (name,))
+
+    def _read_activity(self) -> dict[int, float]:
+        """The metrics of GPM, where there is GPM."""
+        if self._gpm is None:
+            return {}
+        try:
+            activity = self._gpm.read()
+        except NvmlError as failure:
+            self._fail("sm_active_percent", failure)
+            return {}
+        if gpm.SM_UTIL in activity:
+            self._set("sm_active_percent", lambda: self._within(activity[gpm.SM_UTIL], 0, 100))
+        else:
+            self._missing["sm_active_percent"] = "new"
+        return activity
+
+    def _fields(self) -> dict[int, int]:
+        """The counters that have a value; each says for itself whether it has."""
+        wanted = [_PCIE_TX, _PCIE_RX, (_NVLINK_TX, _ALL_LINKS), (_NVLINK_RX, _ALL_LINKS)]
+        try:
+            values = self._nvml.call("nvmlDeviceGetFieldValues", self._handle, wanted)
+        except NvmlError as failure:
+            if failure.code in LOST:
+                raise GoneError(failure) from None
+            for name in ("pcie_receive_bytes", "pcie_transmit_bytes", "nvlink_receive_bytes", "nvlink_transmit_bytes"):
+                self._fail(f"{name}_total", failure)
+                self._missing[f"{name}_per_s"] = failure.reason
+            return {}
+        return {
+            int(value.fieldId): int(value.value.ullVal)
+            for value in values
+            if value.nvmlReturn == 0 and value.valueType in _UNSIGNED_64 and value.value.ullVal < 2**62
+        }
+
+    def _processes(self) -> None:
+        self._record["processes_note"] = ""
+        self._record["processes"] = self._record["process_samples"] = None
+        if self.mig_mode:
+            self._record["processes"] = []
+            self._record["processes_note"] = "its processes are those of its instances"
+            return
+        most = self._record.get("memory_total_bytes") or MOST_MEMORY
+        try:
+            self._record["processes"] = running_processes(self._nvml, self._handle, most, self._most_pid)
+            self._record["process_samples"] = self._usage.read(self._nvml, self._handle)
+        except ImplausibleError:
+            self._missing["processes"] = "unsupported"
+            self._record["processes_note"] = "the process list of this driver is not readable: its records don't fit"
+        except NvmlError as failure:
+            self._fail("processes" if self._record["processes"] is None else "process_samples", failure)
+
+    def _watch_xid(self) -> None:
+        """Asks to be told of the driver's error reports. They come with the polls, without waiting."""
+        events = self._try("nvmlEventSetCreate")
+        if events is None:
+            return
+        try:
+            self._nvml.call("nvmlDeviceRegisterEvents", self._handle, _XID_EVENT, events)
+        except NvmlError:
+            self._try("nvmlEventSetFree", events)
+            return
+        self._events = events
+
+    def _read_xid(self) -> int:
+        if self._events is None:
+            raise NvmlError(next(iter(UNSUPPORTED)))
+        try:
+            self._xid = int(self._nvml.call("nvmlEventSetWait_v2", self._events, 0).eventData)
+        except NvmlError as failure:
+            if failure.code not in (TIMEOUT, NOT_FOUND):
+                raise
+        if self._xid is None:
+            raise NvmlError(NOT_FOUND)
+        return self._xid
+
+    def _slow(self, due: bool) -> None:
+        """What changes seldom is asked for seldom and kept between."""
+        if due:
+            self._set(
+                "power_limit_watts",
+                lambda: self._within(self._call("nvmlDeviceGetEnforcedPowerLimit") / 1000, 0, 10_000),
+            )
+            self._set("ecc_errors", lambda: self._within(self._call("nvmlDeviceGetTotalEccErrors", 1, 0), 0, 2**53))
+            self._set("pcie_generation", lambda: self._within(self._call("nvmlDeviceGetCurrPcieLinkGeneration"), 1, 20))
+            self._set("pcie_width", lambda: self._within(self._call("nvmlDeviceGetCurrPcieLinkWidth"), 1, 64))
+        self._keep(_SLOW, _SLOW if due else ())
+
+    def _power_limit(self) -> Any:
+        return self._within(self._call("nvmlDeviceGetEnforcedPowerLimit") / 1000, 0, 10_000)
+
+    def _keep(self, names: tuple[str, ...], fresh: tuple[str, ...]) -> None:
+        """Notes the fresh values and fills in the others from before."""
+        for name in names:
+            if name in fresh:
+                self._kept[name] = (self._record.get(name), self._missing.get(name))
+            value, missing = self._kept.get(name, (None, "not_measured"))
+            if value is not None:
+                self._record[name] = value
+                self._missing.pop(name, None)
+            elif missing is not None:
+                self._missing[name] = missing
+
+    def _mig_word(self) -> None:
+        if self.mig_mode:
+            self._record["mig"] = "enabled"
+        else:
+            self._missing["mig"] = "off"
+
+    def _verdict(self) -> tuple[str, str]:
+        failure = self.failure()
+        if failure is not None:
+            return ("no_permission" if failure.code == NO_PERMISSION else "error"), failure.words
+        odd = {
+            name: trouble
+            for name, trouble in self._troubles.items()
+            if trouble.reason == "not_measured" and trouble.code not in (NOT_FOUND, TIMEOUT)
+        }
+        return "ok", "; ".join(f"{name.partition('_')[0]}: {trouble.words}" for name, trouble in odd.items())
+
+    def _set(self, name: str, read: Callable[[], Any]) -> None:
+        """Notes a value, or why there is none."""
+        try:
+            self._record[name] = read()
+        except NvmlError as failure:
+            self._fail(name, failure)
+
+    def _fail(self, name: str, failure: NvmlError) -> None:
+        if failure.code in LOST:
+            raise GoneError(failure)
+        self._troubles[name] = failure
+        self._missing[name] = failure.reason
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        return self._nvml.call(name, self._handle, *arguments)
+
+    def _try(self, name: str, *arguments: Any) -> Any:
+        """A value that can be done without. Raises `GoneError` alone."""
+        try:
+            return self._nvml.call(name, *arguments)
+        except NvmlError as failure:
+            if failure.code in LOST:
+                raise GoneError(failure) from None
+            return None
+
+    def _within(self, value: Any, least: float, most: float) -> Any:
+        """`value`, unless it is impossible: drivers use huge numbers for `blank`."""
+        if not least <= value <= most:
+            raise NvmlError(NOT_FOUND)
+        return value
