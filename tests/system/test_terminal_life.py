@@ -1,0 +1,159 @@
+"""The dashboard in a real terminal: it starts, it ends in every way there is, and the terminal is as before."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.system import needs
+from tests.system.terminal import IODASH, PROMPT, Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.system, needs.program("tmux")]
+
+HEADINGS = ("DEVICE", "PID", "COMMAND")
+FRAMED = "every 1 s"
+
+
+def is_up(screen: str) -> bool:
+    """Whether the dashboard shows its panels."""
+    return all(heading in screen for heading in HEADINGS)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    with Terminal(120, 40) as made:
+        yield made
+
+
+def ends_with(terminal: Terminal, status: int) -> None:
+    screen = terminal.wait_for("status=")
+    assert f"status={status}" in screen
+    assert "Traceback" not in screen
+    assert terminal.is_as_before()
+    terminal.type("echo still-$((1+1))-here\n")
+    terminal.wait_for("still-2-here")
+
+
+@pytest.mark.parametrize(("width", "height"), [(200, 60), (120, 40), (80, 24), (60, 16)])
+def test_starts_and_quits_at_usual_sizes(width: int, height: int) -> None:
+    with Terminal(width, height) as terminal:
+        terminal.run(IODASH)
+        screen = terminal.wait_for(is_up)
+        assert all(len(line) <= width for line in screen.splitlines())
+        terminal.keys("q")
+        ends_with(terminal, 0)
+
+
+@pytest.mark.parametrize("key", ["q", "F10", "C-c"])
+def test_every_key_that_quits_leaves_the_terminal_as_it_was(terminal: Terminal, key: str) -> None:
+    terminal.run(IODASH)
+    terminal.wait_for(is_up)
+    terminal.keys(key)
+    ends_with(terminal, 0)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 0)])
+def test_every_signal_that_ends_it_leaves_the_terminal_as_it_was(
+    terminal: Terminal, number: signal.Signals, status: int
+) -> None:
+    terminal.run(IODASH)
+    terminal.wait_for(is_up)
+    terminal.program().send_signal(number)
+    ends_with(terminal, status)
+
+
+def test_suspends_and_comes_back(terminal: Terminal) -> None:
+    terminal.type(IODASH + "\n")
+    terminal.wait_for(is_up)
+    terminal.keys("C-z")
+    terminal.wait_for("Stopped")
+    assert terminal.is_as_before()
+    terminal.type("fg\n")
+    terminal.wait_for(is_up)
+    terminal.keys("q")
+    terminal.wait_for(lambda screen: PROMPT in screen and not is_up(screen))
+    assert terminal.is_as_before()
+
+
+def test_survives_a_storm_of_sizes(terminal: Terminal) -> None:
+    terminal.run(IODASH)
+    terminal.wait_for(is_up)
+    for step in range(30):
+        terminal.resize(20 + step * 37 % 200, 5 + step * 13 % 60)
+    terminal.resize(1, 1)
+    terminal.resize(120, 40)
+    terminal.wait_for(is_up)
+    terminal.keys("q")
+    ends_with(terminal, 0)
+
+
+def test_starts_in_a_terminal_of_one_cell() -> None:
+    with Terminal(120, 40) as terminal:
+        terminal.type(f"sleep 0.3; {IODASH}; echo status=$?\n")
+        terminal.resize(1, 1)
+        terminal.wait_for(lambda _: terminal.flag("alternate_on") == "1")
+        terminal.resize(120, 40)
+        terminal.wait_for(is_up)
+        terminal.keys("q")
+        ends_with(terminal, 0)
+
+
+def test_says_what_it_needs_where_there_is_no_room() -> None:
+    with Terminal(30, 5) as terminal:
+        terminal.run(IODASH)
+        terminal.wait_for(lambda screen: "30" in screen and "5" in screen and terminal.flag("alternate_on") == "1")
+        terminal.keys("q")
+        terminal.resize(120, 40)
+        ends_with(terminal, 0)
+
+
+def test_runs_without_a_home(terminal: Terminal) -> None:
+    terminal.run("env", "-u", "HOME", "-u", "XDG_CONFIG_HOME", "-u", "XDG_STATE_HOME", IODASH)
+    terminal.wait_for(is_up)
+    terminal.keys("q")
+    ends_with(terminal, 0)
+
+
+@needs.root()
+@needs.program("setpriv")
+@needs.nobody()
+def test_runs_as_a_user_without_rights_and_says_what_is_hidden(terminal: Terminal) -> None:
+    terminal.run(*needs.AS_NOBODY, IODASH)
+    terminal.wait_for(lambda screen: is_up(screen) and "permission" in screen)
+    terminal.keys("q")
+    ends_with(terminal, 0)
+
+
+HIDING = {
+    "sys": "mount -t tmpfs none /sys",
+    "hidepid": "mount -t proc -o hidepid=invisible proc /proc",
+    "subset": "mount -t proc -o subset=pid proc /proc",
+}
+
+
+@needs.root()
+@needs.program("unshare", "setpriv")
+@needs.namespaces()
+@pytest.mark.parametrize("hidden", HIDING)
+@pytest.mark.parametrize("who", ["root", "nobody"])
+def test_runs_where_parts_of_the_machine_are_hidden(terminal: Terminal, hidden: str, who: str) -> None:
+    user = " ".join(needs.AS_NOBODY) if who == "nobody" else ""
+    terminal.run("unshare", "--mount", "sh", "-c", f"{HIDING[hidden]} && exec {user} {IODASH}")
+    terminal.wait_for(is_up)
+    terminal.keys("q")
+    ends_with(terminal, 0)
+
+
+def test_a_full_disk_leaves_no_half_snapshot(terminal: Terminal) -> None:
+    terminal.type(
+        "cd /dev; env -u HOME XDG_STATE_HOME=/dev/full/x " + IODASH + " snapshot -o /dev/full/x; echo status=$?\n"
+    )
+    screen = terminal.wait_for("status=")
+    assert "status=1" in screen
+    assert "iodash: " in screen
+    assert "Traceback" not in screen
