@@ -50,16 +50,6 @@ class Gpm:
         self._values = {} if taken is None else self._between()
         return self._values
 
-    def close(self) -> None:
-        """Gives the samples back."""
-        for sample in (self._older, self._newer):
-            if sample is not None:
-                try:
-                    self._nvml.call("nvmlGpmSampleFree", sample)
-                except NvmlError:
-                    continue
-        self._older = self._newer = None
-
     def _take(self, sample: Any) -> None:
         if self._instance is None:
             self._nvml.call("nvmlGpmSampleGet", self._device, sample)

@@ -46,7 +46,21 @@ _THROTTLE = {
 _MAIN = ("util_percent", "memory_used_bytes", "power_watts", "temperature_celsius")
 """A GPU that gives none of these is in trouble; one that lacks some of them is only an uncommon model."""
 
-_SLOW = ("power_limit_watts", "ecc_errors", "pcie_generation", "pcie_width")
+_GAUGES: tuple[tuple[str, str, tuple[int, ...], float, float, float], ...] = (
+    ("power_watts", "nvmlDeviceGetPowerUsage", (), 1e-3, 0, 10_000),
+    ("energy_joules_total", "nvmlDeviceGetTotalEnergyConsumption", (), 1e-3, 0, 2**53),
+    ("sm_clock_mhz", "nvmlDeviceGetClockInfo", (1,), 1, 0, 20_000),
+    ("memory_clock_mhz", "nvmlDeviceGetClockInfo", (2,), 1, 0, 100_000),
+)
+"""Field, call, its arguments, unit, least and most that is possible. Drivers use huge numbers for `blank`."""
+
+_SLOW_GAUGES: tuple[tuple[str, str, tuple[int, ...], float, float, float], ...] = (
+    ("power_limit_watts", "nvmlDeviceGetEnforcedPowerLimit", (), 1e-3, 0, 10_000),
+    ("ecc_errors", "nvmlDeviceGetTotalEccErrors", (1, 0), 1, 0, 2**53),
+    ("pcie_generation", "nvmlDeviceGetCurrPcieLinkGeneration", (), 1, 1, 20),
+    ("pcie_width", "nvmlDeviceGetCurrPcieLinkWidth", (), 1, 1, 64),
+)
+_SLOW = tuple(gauge[0] for gauge in _SLOW_GAUGES)
 
 
 class GoneError(Exception):
@@ -92,13 +106,6 @@ class Gpu:
         """NVML's handle."""
         return self._handle
 
-    def close(self) -> None:
-        """Gives back what NVML holds for it. A GPU that is gone gets no further call."""
-        if self._gpm is not None:
-            self._gpm.close()
-        if self._events is not None:
-            self._try("nvmlEventSetFree", self._events)
-
     def read(self) -> dict[str, Any]:
         """Everything that changes, with why not for what can't be read."""
         self._begin()
@@ -106,29 +113,16 @@ class Gpu:
         slow = now >= self._slow_at
         if slow:
             self._slow_at = now + self._slow_s
-            self._set("mig_mode", lambda: bool(self._call("nvmlDeviceGetMigMode")[0]))
-            self.mig_mode = self._record.pop("mig_mode", False)
-            self._missing.pop("mig_mode", None)
-            self._troubles.pop("mig_mode", None)
-        self._set("util_samples", lambda: self._samples.read(self._nvml, self._handle))
-        samples = self._record.pop("util_samples", [])
-        self._missing.pop("util_samples", None)
+            self._read_mig_mode()
+        samples = self._read_samples()
         self._utilisation()
         self._memory()
-        self._set("power_watts", lambda: self._within(self._call("nvmlDeviceGetPowerUsage") / 1000, 0, 10_000))
-        self._set(
-            "energy_joules_total",
-            lambda: self._within(self._call("nvmlDeviceGetTotalEnergyConsumption") / 1000, 0, 2**53),
-        )
+        for gauge in _GAUGES:
+            self._gauge(*gauge)
         self._set("temperature_celsius", lambda: self._within(self._temperature(), -60, 200))
-        self._set("sm_clock_mhz", lambda: self._within(self._call("nvmlDeviceGetClockInfo", 1), 0, 20_000))
-        self._set("memory_clock_mhz", lambda: self._within(self._call("nvmlDeviceGetClockInfo", 2), 0, 100_000))
         self._set("throttle_reasons", self._throttle)
-        for name, call in (
-            ("encoder", "nvmlDeviceGetEncoderUtilization"),
-            ("decoder", "nvmlDeviceGetDecoderUtilization"),
-        ):
-            self._set(f"{name}_percent", lambda call=call: self._within(self._call(call)[0], 0, 100))
+        for codec in ("Encoder", "Decoder"):
+            self._codec(codec)
         self._traffic()
         self._processes()
         self._set("xid", self._read_xid)
@@ -158,6 +152,29 @@ class Gpu:
             "address": None if address is None else address.lower()[-12:],
             "minor": self.index if minor is None else minor,
         }
+
+    def _gauge(self, name: str, call: str, arguments: tuple[int, ...], unit: float, least: float, most: float) -> None:
+        self._set(name, lambda: self._within(self._call(call, *arguments) * unit, least, most))
+
+    def _codec(self, codec: str) -> None:
+        call = f"nvmlDeviceGet{codec}Utilization"
+        self._set(f"{codec.lower()}_percent", lambda: self._within(self._call(call)[0], 0, 100))
+
+    def _read_mig_mode(self) -> None:
+        try:
+            self.mig_mode = bool(self._call("nvmlDeviceGetMigMode")[0])
+        except NvmlError as failure:
+            if failure.code in LOST:
+                raise GoneError(failure) from None
+
+    def _read_samples(self) -> list[list[float]]:
+        """The driver's own samples. A driver that keeps none still has its last value."""
+        try:
+            return self._samples.read(self._nvml, self._handle)
+        except NvmlError as failure:
+            if failure.code in LOST:
+                raise GoneError(failure) from None
+            return []
 
     def _begin(self) -> None:
         self._record = {}
@@ -330,17 +347,9 @@ class Gpu:
     def _slow(self, due: bool) -> None:
         """What changes seldom is asked for seldom and kept between."""
         if due:
-            self._set(
-                "power_limit_watts",
-                lambda: self._within(self._call("nvmlDeviceGetEnforcedPowerLimit") / 1000, 0, 10_000),
-            )
-            self._set("ecc_errors", lambda: self._within(self._call("nvmlDeviceGetTotalEccErrors", 1, 0), 0, 2**53))
-            self._set("pcie_generation", lambda: self._within(self._call("nvmlDeviceGetCurrPcieLinkGeneration"), 1, 20))
-            self._set("pcie_width", lambda: self._within(self._call("nvmlDeviceGetCurrPcieLinkWidth"), 1, 64))
+            for gauge in _SLOW_GAUGES:
+                self._gauge(*gauge)
         self._keep(_SLOW, _SLOW if due else ())
-
-    def _power_limit(self) -> Any:
-        return self._within(self._call("nvmlDeviceGetEnforcedPowerLimit") / 1000, 0, 10_000)
 
     def _keep(self, names: tuple[str, ...], fresh: tuple[str, ...]) -> None:
         """Notes the fresh values and fills in the others from before."""
