@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from iodash.model.frame import DeviceRow
@@ -55,10 +56,7 @@ def device_rows(old: Sample, new: Sample, seconds: float) -> tuple[DeviceRow, ..
     mounts_before = {_mount_key(row): row for row in old.mounts}
     devices = () if isinstance(new.devices, Missing) else new.devices
     return (
-        *(
-            _device_row(_device_growth(devices_before.get(_device_key(row)), row, seconds), row, seconds)
-            for row in devices
-        ),
+        *(_between(devices_before.get(_device_key(row)), row, seconds) for row in devices),
         *(_mount_row(_mount_growth(mounts_before.get(_mount_key(row)), row), row, seconds) for row in new.mounts),
     )
 
@@ -104,6 +102,18 @@ class _Growth(NamedTuple):
         """Nothing is known of this interval; what the device never counts keeps its own reason."""
         values = (getattr(row, name) for name in cls._fields)
         return cls(*(value if isinstance(value, Missing) else reason for value in values))
+
+
+def _between(old: DeviceCounters | None, new: DeviceCounters, seconds: float) -> DeviceRow:
+    if old is new and seconds > 0:
+        return _at_rest(new)
+    return _device_row(_device_growth(old, new, seconds), new, seconds)
+
+
+@lru_cache(maxsize=256)
+def _at_rest(row: DeviceCounters) -> DeviceRow:
+    """The row of a device of which nothing was seen to change, as of most loop devices: the same for any interval."""
+    return _device_row(_device_growth(row, row, 1.0), row, 1.0)
 
 
 def _device_key(row: DeviceCounters) -> tuple[str, int, int]:

@@ -116,6 +116,14 @@ def test_nothing_done_has_rates_of_zero_and_no_waits() -> None:
     assert set(unknown) == {Missing.NO_IO}
 
 
+def test_the_same_object_in_both_samples_is_a_device_at_rest() -> None:
+    disk = device_counters(reads=5, read_ms=9, flushes=Missing.UNSUPPORTED, in_flight=1)
+    row = between(disk, disk)
+    assert (row.reads_per_s, row.util_percent, row.in_flight) == (0, 0, 1)
+    assert (row.read_await_ms, row.flushes_per_s) == (Missing.NO_IO, Missing.UNSUPPORTED)
+    assert between(disk, disk, 0.0).reads_per_s is Missing.NOT_MEASURED
+
+
 def test_a_device_seen_first_is_new_but_its_queue_is_known() -> None:
     row = between(None, device_counters(reads=40, flushes=Missing.UNSUPPORTED, in_flight=3))
     assert row.reads_per_s is Missing.NEW
