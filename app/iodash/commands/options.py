@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from iodash import __version__
-from iodash.model.failure import UsageError
+from iodash.model.failure import Failure, UsageError
 from iodash.model.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,6 +33,18 @@ class Parser(argparse.ArgumentParser):
         """Raises what the program ends with status 2 for."""
         text = message.removeprefix("argument ")
         raise UsageError(f"{text} (see {self.prog} --help)")
+
+    def print_help(self, file: Any = None) -> None:
+        """Writes the help; unlike argparse's own method it hides no failure to write."""
+        stream = sys.stdout if file is None else file
+        if stream is None:
+            return
+        try:
+            stream.write(self.format_help())
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise Failure(f"cannot write to standard output: {error.strerror}") from error
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Ends after `--help` or `--version`, its text written."""
@@ -98,7 +110,7 @@ def near(text: str, names: Sequence[str]) -> str:
     for name in names:
         folded.setdefault(name.casefold(), name)
     wanted = text.casefold()
-    found = [folded[match] for match in get_close_matches(wanted, folded, n=3, cutoff=0.5)]
+    found = [folded[match] for match in get_close_matches(wanted, folded, n=3, cutoff=0.6)]
     if wanted:
         found += [name for key, name in folded.items() if wanted in key and name not in found][:3]
     if not found:

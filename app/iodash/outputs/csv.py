@@ -78,7 +78,7 @@ class CsvWriter:
             except (OSError, ValueError) as error:
                 raise Failure(f"cannot write {self._name}: {_reason(error)}") from error
         else:
-            self._name = "standard output"
+            self._name = "to standard output"
             self._stream = target
 
     def write(self, frame: Frame) -> None:

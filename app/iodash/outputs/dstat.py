@@ -323,7 +323,7 @@ class DstatWriter:
         if isinstance(value, str):
             return value.ljust(block.width)
         if block.base == 1024 and self.layout.kilobytes:
-            text = _digits(value / 1024, block.width - 1, decimals=block.decimals)
+            text = f"{value / 1024:.1f}" if block.decimals and value else f"{value / 1024:.0f}"
             return text.rjust(block.width - 1) + (" " if text == "0" else "k")
         if block.base == 1024 and self.layout.bits:
             return number(value * 8, block.width, 1000, decimals=block.decimals, letters=_BIT_LETTERS)

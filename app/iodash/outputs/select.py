@@ -160,9 +160,9 @@ def select_devices(rows: Iterable[DeviceRow], choice: DeviceChoice) -> list[Devi
 def absent_pids(rows: Iterable[ProcessRow], pids: Iterable[int]) -> list[int]:
     """Which of `pids` no row has."""
     present = {row.key.pid for row in rows} | {row.key.tid for row in rows}
-    return [pid for pid in pids if pid not in present]
+    return [pid for pid in dict.fromkeys(pids) if pid not in present]
 
 
 def absent_devices(rows: Sequence[DeviceRow], names: Iterable[str]) -> list[str]:
     """Which of `names` mean no row."""
-    return [name for name in names if not any(is_device_called(row, name) for row in rows)]
+    return [name for name in dict.fromkeys(names) if not any(is_device_called(row, name) for row in rows)]
