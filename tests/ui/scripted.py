@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from iodash.model.details import ProcessDetails
-from iodash.model.frame import ProcessRow
 from iodash.model.missing import Missing
 from iodash.model.settings import Settings
 from iodash.sampling.history import History
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from iodash.model.frame import Frame
+    from iodash.model.frame import Frame, ProcessRow
     from iodash.model.sample import ProcessKey
     from iodash.monitor import Monitor
 
@@ -82,7 +81,7 @@ class Stage:
 
     def screen(self) -> list[str]:
         """The lines of the screen as text."""
-        width, height = self.app.size
+        height = self.app.size.height
         strips = self.app.screen._compositor.render_strips()
         lines = ["".join(segment.text for segment in strip) for strip in strips]
         assert len(lines) == height
@@ -90,6 +89,22 @@ class Stage:
 
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self.screen())
+
+    async def shows(self, text: str) -> bool:
+        """Whether the text comes up within a few seconds."""
+        for _ in range(200):
+            if text in self.text():
+                return True
+            await self.pilot.pause(0.02)
+        return False
+
+    async def ends(self) -> bool:
+        """Whether the app ends within a few seconds."""
+        for _ in range(200):
+            if self.app._exit:
+                return True
+            await self.pilot.pause(0.02)
+        return False
 
     def table(self) -> list[str]:
         """The lines of the process table, its heading first."""
@@ -114,7 +129,7 @@ async def stage(settings: Settings | None = None, size: tuple[int, int] = (120, 
     """A running dashboard that has been given no frame yet."""
     monitor = ScriptedMonitor()
     app = DashboardApp(cast("Monitor", monitor), settings or Settings())
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         yield Stage(app, monitor, pilot)
 

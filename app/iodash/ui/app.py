@@ -19,6 +19,8 @@ from iodash.ui.styles import stylesheets
 from iodash.ui.view import View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.binding import BindingType
     from textual.screen import Screen
 
@@ -45,10 +47,11 @@ class DashboardApp(App[object]):
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True)]
 
-    def __init__(self, monitor: Monitor, settings: Settings) -> None:
+    def __init__(self, monitor: Monitor, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(css_path=[str(path) for path in stylesheets()])
         self.settings = settings
         self.monitor = monitor
+        self._clock = clock
         self.failure: Failure | None = None
         self._dashboard = Dashboard(settings, monitor.details)
         self._newest: Frame | None = None
@@ -123,13 +126,13 @@ class DashboardApp(App[object]):
             history=self._frozen or self.monitor.history,
             units=self._units,
             ascii=self.settings.ascii,
-            paused_s=None if self._frozen is None else time.monotonic() - self._shown_at,
+            paused_s=None if self._frozen is None else self._clock() - self._shown_at,
             full=self._dashboard.full,
             delay=self.monitor.delay,
         )
 
     def _show(self, frame: Frame) -> None:
-        self._shown_at = time.monotonic()
+        self._shown_at = self._clock()
         self._dashboard.show_frame(frame, self._view())
 
     def _show_again(self) -> None:

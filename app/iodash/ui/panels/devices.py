@@ -26,6 +26,26 @@ if TYPE_CHECKING:
 
 _BY_KEY: dict[str, Column[DeviceRow]] = {column.key: column for column in DEVICE_COLUMNS}
 
+_TELLING = (
+    "read_size_bytes",
+    "write_size_bytes",
+    "reads_merged_per_s",
+    "writes_merged_per_s",
+    "flushes_per_s",
+    "flush_await_ms",
+    "kind",
+    "backed_by",
+    "reads_merged_percent",
+    "writes_merged_percent",
+    "operations_per_s",
+    "rtt_ms",
+    "queue_ms",
+    "retransmits_per_s",
+)
+"""What the full-screen panel shows next where there is room; then comes the rest."""
+
+_REST = tuple(key for key in _BY_KEY if key != "mounts")
+
 _READS = frozenset({"read_bytes_per_s", "reads_per_s"})
 _WRITES = frozenset({"write_bytes_per_s", "writes_per_s"})
 
@@ -139,7 +159,12 @@ class DevicesPanel(Panel):
             marked=frozenset(name for verdict in frame.verdicts for name in verdict.devices),
             empty=() if rows else why_no_device(self._settings, frame, absent),
         )
-        self._rule.show(self._info(rows), ascii=view.ascii)
+        self.show_info()
+
+    def show_info(self) -> None:
+        """Says in the rule what there is no room for."""
+        ascii = self._shown is not None and self._shown[1].ascii
+        self._rule.show(self._info(self._ordered[1]), ascii=ascii)
 
     def show_again(self) -> None:
         """Shows the last frame again."""
@@ -210,10 +235,9 @@ class DevicesPanel(Panel):
     def _columns(self, view: View | None) -> tuple[Column[DeviceRow], ...]:
         if view is None or view.full != self.key:
             return tuple(_BY_KEY[key] for key in DEVICE_SHORT)
-        rest = (key for key in _BY_KEY if key not in DEVICE_SHORT)
-        return tuple(_BY_KEY[key] for key in (*DEVICE_SHORT[:-1], *rest, "mounts"))
+        return tuple(_BY_KEY[key] for key in dict.fromkeys((*DEVICE_SHORT[:-1], *_TELLING, *_REST, "mounts")))
 
-    def _info(self, rows: Sequence[DeviceRow]) -> str:
+    def _info(self, rows: Sequence[DeviceRow]) -> list[str]:
         parts = []
         below = len(rows) - len(self._table.rows_in_sight)
         if below > 0:
@@ -221,7 +245,7 @@ class DevicesPanel(Panel):
             parts.append(f"{below} more" + (", idle" if idle == below else ""))
         if hidden := self._table.hidden_columns:
             parts.append(f"{hidden} columns hidden")
-        return "   ".join(parts)
+        return parts
 
     def _cell(self, row: DeviceRow, column: Column[DeviceRow]) -> Piece:
         value = column.value(row)

@@ -122,7 +122,6 @@ class ProcessesPanel(Panel):
         self._shown = (frame, view)
         self._units = view.units
         rows = self._rows(frame)
-        total = len(frame.processes)
         self._table.ascii = view.ascii
         absent = absent_pids(frame.processes, self.choice.pid)
         self._table.show(
@@ -133,17 +132,25 @@ class ProcessesPanel(Panel):
             foot=self._foot(frame),
             empty=() if rows else why_no_process(self.choice, frame, absent),
         )
-        self._rule.show(
-            self._info(len(rows), total), title="THREADS" if frame.threads else self.title, ascii=view.ascii
-        )
+        self.show_info()
         self.post_message(self.DemandChanged())
+
+    def show_info(self) -> None:
+        """Says in the rule what is listed, and what there is no room for."""
+        if self._shown is not None and self._prepared is not None:
+            frame, view = self._shown
+            self._rule.show(
+                self._info(len(self._prepared[2]), len(frame.processes)),
+                title="THREADS" if frame.threads else self.title,
+                ascii=view.ascii,
+            )
 
     def _rows(self, frame: Frame) -> list[ProcessRow]:
         if self._prepared is None or self._prepared[0] is not frame or self._prepared[1] != self.choice:
             self._prepared = (frame, self.choice, select_processes(frame.processes, self.choice))
         return self._prepared[2]
 
-    def _info(self, listed: int, total: int) -> str:
+    def _info(self, listed: int, total: int) -> list[str]:
         choice = self.choice
         parts = []
         if choice.filter:
@@ -160,7 +167,7 @@ class ProcessesPanel(Panel):
             parts.append("following")
         if hidden := self._table.hidden_columns:
             parts.append(f"{hidden} columns hidden")
-        return "   ".join([f"{listed} of {total}" if listed != total else f"{total}", *parts])
+        return [f"{listed} of {total}" if listed != total else f"{total}", *parts]
 
     def demand(self) -> Demand:
         """What is looked at here."""
@@ -180,7 +187,7 @@ class ProcessesPanel(Panel):
     def reason(self) -> str:
         """What the footer says of the selected row."""
         row = self._table.selected
-        return "" if row is None else process_reason(row, [_BY_KEY[key] for key in self._table.column_keys])
+        return "" if row is None else process_reason(row, [_BY_KEY[key] for key in self._table.fitting_keys])
 
     # What the user switches
 

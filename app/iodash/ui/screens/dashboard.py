@@ -198,6 +198,8 @@ class Dashboard(Screen[None], inherit_bindings=False):
     def on_live_table_moved(self, event: LiveTable.Moved) -> None:
         """The footer and the sampler follow the selection."""
         event.stop()
+        self._devices.show_info()
+        self._processes.show_info()
         self._say()
         self.post_message(ProcessesPanel.DemandChanged())
 

@@ -35,15 +35,17 @@ def least_width(column: Column[Row]) -> int:
     return max(column.width or FLEXIBLE_LEAST, len(column.heading) + 1)
 
 
-def fit_columns(columns: Sequence[Column[Row]], width: int, *, gutter: int = 1) -> tuple[Slot[Row], ...]:
+def fit_columns(
+    columns: Sequence[Column[Row]], width: int, *, always: str = "", gutter: int = 1
+) -> tuple[Slot[Row], ...]:
     """The columns that fit in `width` cells, with one cell between them and `gutter` cells at the left.
 
-    Of columns with the same `keep` the rightmost goes first. At least one column stays.
+    Of columns with the same `keep` the rightmost goes first. The column whose key is `always` stays, and at least one.
     """
     kept = list(columns)
     needed = gutter - 1 + sum(least_width(column) + 1 for column in kept)
     while needed > width and len(kept) > 1:
-        index = min(range(len(kept)), key=lambda at: (kept[at].keep, -at))
+        index = min(range(len(kept)), key=lambda at: (kept[at].key == always, kept[at].keep, -at))
         needed -= least_width(kept.pop(index)) + 1
     spare = max(0, width - needed)
     slots: list[Slot[Row]] = []

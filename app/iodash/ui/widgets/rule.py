@@ -11,7 +11,11 @@ from textual.widget import Widget
 from iodash.formatting.cells import cell_width, crop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.style import Style
+
+GAP = "   "
 
 
 def rule_strip(
@@ -41,21 +45,25 @@ class RuleLine(Widget):
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
-        self._info = ""
+        self._parts: tuple[str, ...] = ()
         self._ascii = False
 
-    def show(self, info: str, *, title: str | None = None, ascii: bool = False) -> None:
-        """Sets what stands at the right, and another title."""
-        new = (info, title or self._title, ascii)
-        if new != (self._info, self._title, self._ascii):
-            self._info, self._title, self._ascii = new
+    def show(self, parts: Sequence[str], *, title: str | None = None, ascii: bool = False) -> None:
+        """Sets what stands at the right, the most important part first, and another title."""
+        new = (tuple(parts), title or self._title, ascii)
+        if new != (self._parts, self._title, self._ascii):
+            self._parts, self._title, self._ascii = new
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """The one line."""
+        """The one line. Parts for which there is no room are left out, the last first."""
+        parts = list(self._parts)
+        room = self.size.width - cell_width(self._title) - 10
+        while len(parts) > 1 and cell_width(GAP.join(parts)) > room:
+            parts.pop()
         return rule_strip(
             self._title,
-            self._info,
+            GAP.join(parts),
             self.size.width,
             title_style=self.get_component_rich_style("rule--title"),
             line_style=self.get_component_rich_style("rule--line"),

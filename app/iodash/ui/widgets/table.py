@@ -44,6 +44,9 @@ WORDS: tuple[str, ...] = (
 
 WHEEL_ROWS = 3
 
+FOOT_LEAST_HEIGHT = 6
+"""In fewer lines the rows need the foot's."""
+
 
 class LiveTable(Widget, Generic[Row], can_focus=True):
     """A table whose rows come anew with every frame.
@@ -131,10 +134,10 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
             foot: a line that stays below the rows, cells by column key.
             empty: what stands in the place of rows when there are none.
         """
-        if columns != self._columns:
-            self._columns = columns
-            self._slots = fit_columns(columns, self.size.width)
-        self._rows, self._sorted, self._marked, self._foot, self._empty = rows, sorted_by, marked, foot, empty
+        if columns != self._columns or sorted_by != self._sorted:
+            self._columns, self._sorted = columns, sorted_by
+            self._fit(self.size.width)
+        self._rows, self._marked, self._foot, self._empty = rows, marked, foot, empty
         if self._selected is not None:
             self._position = self._find(self._selected)
             if self._position < 0:
@@ -159,6 +162,11 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
 
     @property
     def column_keys(self) -> list[str]:
+        """The keys of the columns, left to right, those without room too."""
+        return [column.key for column in self._columns]
+
+    @property
+    def fitting_keys(self) -> list[str]:
         """The keys of the columns on screen, left to right."""
         return [slot.column.key for slot in self._slots]
 
@@ -213,9 +221,16 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
 
     # Scrolling
 
+    def _fit(self, width: int) -> None:
+        self._slots = fit_columns(self._columns, width, always=self._sorted[0] if self._sorted else "")
+
+    @property
+    def _has_foot(self) -> bool:
+        return self._foot is not None and self.size.height >= FOOT_LEAST_HEIGHT
+
     @property
     def _room(self) -> int:
-        return max(0, self.size.height - 1 - (self._foot is not None))
+        return max(0, self.size.height - 1 - self._has_foot)
 
     def _bring_in_sight(self, position: int | None) -> None:
         room = max(1, self._room)
@@ -236,7 +251,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
 
     def on_resize(self, event: events.Resize) -> None:
         """Fits columns and rows to the new size."""
-        self._slots = fit_columns(self._columns, event.size.width)
+        self._fit(event.size.width)
         self._bring_in_sight(self._position if self._selected is not None else None)
         self._strips.clear()
         self._draw()
@@ -296,7 +311,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
             lines += [self._row(row) for row in self.rows_in_sight]
         else:
             lines += [(("  " + text, "quiet"),) for text in self._empty[: self._room]]
-        if self._foot is not None and height > 1:
+        if self._foot is not None and self._has_foot:
             lines = lines[: height - 1]
             lines += [()] * (height - 1 - len(lines))
             lines.append(self._foot_line(self._foot))
