@@ -176,10 +176,10 @@ def test_a_stack_counts_its_disks_alone_and_names_them(tmp_path: Path) -> None:
     mountinfo = "1 0 259:1 / / rw - ext4 /dev/nvme0n1p1 rw\n2 1 253:0 / /data rw - xfs /dev/mapper/vg-data rw\n"
     rows = read(tmp_path, "".join(disk_line(*each) for each in STACK), mountinfo)
     assert totals(rows) == {"nvme0n1", "nvme1n1", "sr0"}
-    assert rows["dm-0"].backed_by == ("nvme1n1", "nvme0n1")
+    assert rows["dm-0"].backed_by == ("nvme0n1", "nvme1n1")
     assert rows["dm-0"].label == "vg-da\\x1bta"
-    assert rows["md0"].backed_by == ("nvme1n1", "nvme0n1")
-    assert rows["loop0"].backed_by == ("nvme1n1", "nvme0n1")
+    assert rows["md0"].backed_by == ("nvme0n1", "nvme1n1")
+    assert rows["loop0"].backed_by == ("nvme0n1", "nvme1n1")
     assert rows["dm-0"].mounts == ("/data",)
     assert [rows[name].kind for name in ("md0", "dm-0", "zram0", "ram0", "loop0")] == [
         "md",

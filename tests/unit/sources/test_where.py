@@ -74,6 +74,16 @@ def test_an_image_leads_on_to_what_holds_it(tree: SysTree) -> None:
     assert at(tree, in_memory, "/set/x").summary == "loop0 -> memory (tmpfs)"
 
 
+def test_the_last_level_has_every_disk_however_deep_it_lies(tmp_path: Path) -> None:
+    tree = SysTree(tmp_path)
+    tree.add("sda", "8:0")
+    tree.add("sda1", "8:1", partition_of="sda")
+    tree.add("sdb", "8:16")
+    tree.add("md1", "9:1", slaves=("sda1", "sdb"))
+    found = at(tree, ROOT + "2 1 9:1 / /raid rw - xfs /dev/md1 rw\n", "/raid")
+    assert (found.summary, found.devices) == ("md1 -> sda1 sdb -> sda sdb", ("sda", "sdb"))
+
+
 def test_devices_that_stand_on_each_other_end(tmp_path: Path) -> None:
     tree = SysTree(tmp_path)
     tree.add("loop0", "7:0", loop__backing_file="/a/image")

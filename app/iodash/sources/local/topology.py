@@ -163,29 +163,29 @@ class Blocks:
         return () if name is None else self.btrfs_members(name)
 
     def levels(self, names: Iterable[str], table: MountTable | None) -> tuple[tuple[str, ...], ...]:
-        """The devices from `names` down to the physical ones, level by level, each device once.
+        """The devices from `names` down to the physical ones, level by level; the last level has all of those.
 
         A loop device leads on to what holds its image file, as far as the mount table tells.
         """
         levels: list[tuple[str, ...]] = []
         seen: set[str] = set()
-        level = list(dict.fromkeys(names))
-        while level and len(levels) < _MAX_DEPTH:
-            levels.append(tuple(level))
+        level = tuple(dict.fromkeys(names))
+        while level and level not in levels and len(levels) < _MAX_DEPTH:
+            levels.append(level)
             seen.update(level)
-            below = [lower for name in level for lower in self._below(name, table)]
-            level = [name for name in dict.fromkeys(below) if name not in seen]
+            beneath: list[str] = []
+            for name in level:
+                below = self._below(name, table)
+                beneath.extend(lower for lower in below if lower not in seen)
+                if not below:
+                    beneath.append(name)
+            level = tuple(dict.fromkeys(beneath))
         return tuple(levels)
 
     def leaves(self, name: str, table: MountTable | None) -> tuple[str, ...]:
         """The devices at the bottom of `name`, none for one that stands on nothing else."""
-        bottom = [
-            lower
-            for level in self.levels((name,), table)[1:]
-            for lower in level
-            if not self._below(lower, table) and lower != name
-        ]
-        return tuple(bottom)
+        levels = self.levels((name,), table)
+        return levels[-1] if len(levels) > 1 else ()
 
     def image_mount(self, name: str, table: MountTable | None) -> Mount | None:
         """The mount that holds the image file of a loop device."""
