@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from iodash.model.frame import GpuRow
 from iodash.model.missing import Missing
 from iodash.sampling.counters import delta, per_second
+from iodash.sampling.gpu_engines import engine_shares, with_shares
 
 if TYPE_CHECKING:
     from iodash.model.missing import Number
@@ -52,13 +53,16 @@ class GpuRates:
             return _measure(None, silent, (), silent.util_percent)
         read_at, row = self._rows.get(new.uuid, (None, None))
         if row is not None and read_at == new.read_at:
-            return replace(row, util_samples=(), processes=new.processes, processes_note=new.processes_note)
+            return replace(row, util_samples=())
         since = start - SAMPLE_REACH_S if old is None else min(start, old.read_at) - SAMPLE_REACH_S
         last = self._last_sample.get(new.uuid, since)
         samples = [(at, percent) for at, percent in new.util_samples if last < at <= end + SAMPLE_REACH_S]
+        before = old if is_newer else None
+        if new.engines:
+            new = with_shares(new, engine_shares(before, new))
         util = self._mean(new.uuid, samples) if samples else new.util_percent
         before_end = tuple((max(0.0, end - at), percent) for at, percent in samples)
-        row = _measure(old if is_newer else None, new, before_end, util)
+        row = _measure(before, new, before_end, util)
         self._rows[new.uuid] = (new.read_at, row)
         return row
 
