@@ -57,7 +57,7 @@ def test_every_key_that_quits_leaves_the_terminal_as_it_was(terminal: Terminal, 
     ends_with(terminal, 0)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 0)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
 def test_every_signal_that_ends_it_leaves_the_terminal_as_it_was(
     terminal: Terminal, number: signal.Signals, status: int
 ) -> None:
