@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     from iodash.model.sample import GpuCounters
 
-SHORTEST_INTERVAL_S = 0.5
-"""Polling NVML more often measurably slows the workload."""
-
 LONGEST_INTERVAL_S = 60.0
 
 LOOK_AGAIN_S = 30.0
@@ -126,7 +123,7 @@ class GpuReader:
             gap = now - self._last_read
             if gap > 2 * self._interval + SILENT_S:
                 self._awake_since = now
-            self._interval = min(LONGEST_INTERVAL_S, max(SHORTEST_INTERVAL_S, gap))
+            self._interval = min(LONGEST_INTERVAL_S, max(self._options.floor_s, gap))
         self._last_read = now
 
     def _nvidia(self, visible: Collection[int], now: float) -> tuple[GpuDriver, tuple[GpuCounters, ...]]:

@@ -38,7 +38,7 @@ _FIRST_PAUSE_S = 1.0
 class Slot:
     """A place for one GPU: the GPU while its handle is good, else what is known of it and when to try again."""
 
-    def __init__(self, index: int, address: str | None = None) -> None:
+    def __init__(self, index: int, pause_s: float, address: str | None = None) -> None:
         self.index = index
         self.address = address
         self.gpu: Gpu | None = None
@@ -51,7 +51,7 @@ class Slot:
         }
         self.failure: NvmlError | None = None
         self.try_at = 0.0
-        self.pause_s = _FIRST_PAUSE_S
+        self.first_pause_s = self.pause_s = pause_s
 
     def drop(self, failure: NvmlError, now: float, longest_s: float) -> None:
         """Forgets the handles, never to use them again, and tries later: at first soon, then ever less often."""
@@ -70,6 +70,7 @@ class Driver:
         self._sysfs = sysfs
         self._slow_s = slow_s
         self._retry_s = retry_s
+        self._pause_s = min(_FIRST_PAUSE_S, retry_s)
         self._blocking_pcie = blocking_pcie
         self._most_pid = _most_pid()
         self._slots: list[Slot] = []
@@ -87,7 +88,7 @@ class Driver:
         addresses = _display_devices(self._sysfs)
         if addresses and not any(self._awake(address) for address in addresses):
             if not self._slots:
-                self._slots = [Slot(index, address) for index, address in enumerate(addresses)]
+                self._slots = [Slot(index, self._pause_s, address) for index, address in enumerate(addresses)]
             self.status, self.message = "ok", "every GPU sleeps"
         elif not self._up and now >= self._start_at:
             self._start(now, addresses)
@@ -116,9 +117,9 @@ class Driver:
         except NvmlError:
             self.version = None
         if all(self._awake(address) for address in addresses):
-            self._slots = [Slot(index) for index in range(count)]
+            self._slots = [Slot(index, self._pause_s) for index in range(count)]
         else:
-            self._slots = [Slot(index, address) for index, address in enumerate(addresses)]
+            self._slots = [Slot(index, self._pause_s, address) for index, address in enumerate(addresses)]
         self.status = "ok"
         self.message = "" if self._slots else "the driver runs, and has no GPU"
 
@@ -199,7 +200,7 @@ class Driver:
             return
         slot.identity = slot.gpu.identity
         slot.failure = None
-        slot.pause_s = _FIRST_PAUSE_S
+        slot.pause_s = slot.first_pause_s
 
     def _judge(self, now: float) -> None:
         """What all GPUs say with one voice is the driver's state, not theirs."""
@@ -210,7 +211,7 @@ class Driver:
         if first is not None and all(failure is not None and failure.code == first.code for failure in failures):
             if first.code in _RESTART:
                 self._stop()
-                self._start_at = now + (_FIRST_PAUSE_S if first.code == 1 else self._retry_s)
+                self._start_at = now + (self._pause_s if first.code == 1 else self._retry_s)
                 self._settle(first)
             elif first.code in _CUT_OFF and self._worked:
                 self._settle(first)

@@ -29,7 +29,10 @@ _LONGEST_PAUSE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """How the worker polls. Seconds; `blocking_pcie` allows the PCIe reading that blocks for 20 ms."""
+    """How the worker polls. Times are seconds; `blocking_pcie` allows the PCIe reading that blocks for 20 ms.
+
+    Polls closer than half a second measurably slow the workload, so `floor_s` keeps them apart.
+    """
 
     sysfs: Path = Path("/sys")
     library: Path | None = None
