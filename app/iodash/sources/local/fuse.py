@@ -1,0 +1,77 @@
+"""Which processes have files open on a FUSE mount: the bytes they read there show in no counter of theirs."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import TYPE_CHECKING
+
+from iodash.sources.daemon import DaemonExecutor
+from iodash.sources.local.process_files import read_file
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from iodash.model.sample import ProcessKey
+
+_AGE_S = 10.0
+_SEEN_AGE_S = 60.0
+_MOST_FILES = 256
+_MOUNTINFO_BYTES = 1 << 20
+_FUSE = re.compile(rb"^(\d+) [^\n]* - fuse(?:\.(?!lxcfs|gvfsd-fuse|portal)|blk| )", re.MULTILINE)
+_MOUNT_ID = re.compile(rb"^mnt_id:\s*(\d+)", re.MULTILINE)
+
+
+class FuseReaders:
+    """Answers from memory, and looks beside the sampler when the answer is old."""
+
+    def __init__(self, procfs: Path) -> None:
+        self._procfs = str(procfs)
+        self._beside = DaemonExecutor("iodash-fuse")
+        self._answers: dict[ProcessKey, tuple[float, bool]] = {}
+        self._asked: dict[ProcessKey, Future[bool]] = {}
+
+    def reads(self, key: ProcessKey) -> bool:
+        """Whether the process was seen with a file open on a FUSE mount. Never waits."""
+        now = time.monotonic()
+        future = self._asked.get(key)
+        if future is not None and future.done():
+            del self._asked[key]
+            found = not future.cancelled() and future.result()
+            self._answers[key] = (now + (_SEEN_AGE_S if found else _AGE_S), found)
+        until, answer = self._answers.get(key, (0.0, False))
+        if until < now and key not in self._asked:
+            self._forget(now)
+            self._asked[key] = self._beside.submit(has_fuse_files, f"{self._procfs}/{key.pid}")
+        return answer
+
+    def close(self) -> None:
+        """Waits for nothing."""
+        self._beside.shutdown()
+
+    def _forget(self, now: float) -> None:
+        if len(self._answers) > 1024:
+            self._answers = {key: answer for key, answer in self._answers.items() if answer[0] >= now}
+
+
+def has_fuse_files(directory: str) -> bool:
+    """Whether the process behind /proc/PID has a file open on a FUSE mount; no file is touched to find out.
+
+    Compares the mount ids of its descriptors (`fdinfo`, proc(5)) with those of the FUSE lines in its mount table.
+    """
+    try:
+        mounts = set(_FUSE.findall(read_file(f"{directory}/mountinfo", _MOUNTINFO_BYTES)))
+        if not mounts:
+            return False
+        for name in os.listdir(f"{directory}/fdinfo")[:_MOST_FILES]:
+            try:
+                found = _MOUNT_ID.search(read_file(f"{directory}/fdinfo/{name}"))
+            except OSError:
+                continue
+            if found and found[1] in mounts:
+                return True
+    except OSError:
+        return False
+    return False

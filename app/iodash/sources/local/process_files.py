@@ -1,0 +1,138 @@
+"""What the files of one process say: /proc/PID/io and /proc/PID/stat (proc(5), Documentation/filesystems/proc.rst)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from iodash.model.sample import IoCounters, StatCounters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC
+_BLOCK = 4096
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
+_POLICIES = {b"1": "rt", b"2": "rt", b"5": "idle"}  # SCHED_FIFO, SCHED_RR, SCHED_IDLE
+
+# Positions after the name, whose brackets end field 2 of proc(5).
+_STATE, _PPID, _TASK_FLAGS = 0, 1, 6
+_CHILD_MINOR, _MAJOR, _CHILD_MAJOR = 8, 9, 10
+_USER, _SYSTEM, _CHILD_USER, _CHILD_SYSTEM = 11, 12, 13, 14
+_NICE, _THREADS, _START, _RESIDENT, _START_CODE = 16, 17, 19, 21, 23
+_POLICY, _IO_DELAY, _ARGUMENTS = 38, 39, 45
+_FIELDS = 46
+
+
+class ProcessStat(NamedTuple):
+    """One reading of /proc/PID/stat.
+
+    `program` changes when the process executes another program: its name and, where this process may see them, the
+    addresses of its code and arguments. `nice_class` is the I/O class and level that its CPU priority stands for.
+    """
+
+    name: bytes
+    start_ticks: int
+    kernel_thread: bool
+    program: tuple[bytes, bytes, bytes]
+    nice_class: str
+    counters: StatCounters
+
+
+def parse_io(raw: bytes) -> IoCounters:
+    """The seven counters of /proc/PID/io.
+
+    Raises:
+        ValueError: it has another shape.
+    """
+    values = raw.split()[1::2]
+    if len(values) != 7:
+        raise ValueError("not an io file")
+    return IoCounters(*map(int, values))
+
+
+def parse_stat(raw: bytes, read_at: float, previous_read_at: float = 0.0) -> ProcessStat:
+    """One line of /proc/PID/stat. The name may hold anything, brackets and blanks too: its end is the last bracket.
+
+    Raises:
+        ValueError: it has another shape.
+    """
+    begin, end = raw.find(b"("), raw.rfind(b")")
+    fields = raw[end + 2 :].split(None, _FIELDS)
+    if begin < 0 or len(fields) < _IO_DELAY + 1:
+        raise ValueError("not a stat file")
+    name = raw[begin + 1 : end]
+    arguments = fields[_ARGUMENTS] if len(fields) > _ARGUMENTS else b"0"
+    nice_class = _POLICIES.get(fields[_POLICY], "be")
+    return ProcessStat(
+        name=name,
+        start_ticks=int(fields[_START]),
+        kernel_thread=bool(int(fields[_TASK_FLAGS]) & _KERNEL_THREAD),
+        program=(name, fields[_START_CODE], arguments),
+        nice_class=nice_class if nice_class == "idle" else f"{nice_class}/{(int(fields[_NICE]) + 20) // 5}",
+        counters=StatCounters(
+            read_at,
+            fields[_STATE].decode("ascii"),
+            int(fields[_PPID]),
+            int(fields[_THREADS]),
+            int(fields[_USER]) + int(fields[_SYSTEM]),
+            int(fields[_MAJOR]),
+            int(fields[_RESIDENT]),
+            int(fields[_IO_DELAY]),
+            (
+                int(fields[_CHILD_MINOR]),
+                int(fields[_CHILD_MAJOR]),
+                int(fields[_CHILD_USER]),
+                int(fields[_CHILD_SYSTEM]),
+            ),
+            previous_read_at,
+        ),
+    )
+
+
+def add_io(parts: Iterable[IoCounters]) -> IoCounters:
+    """The sum of the counters of several threads."""
+    rows = [
+        (
+            part.logical_read_bytes,
+            part.logical_write_bytes,
+            part.read_calls,
+            part.write_calls,
+            part.read_bytes,
+            part.write_bytes,
+            part.cancelled_write_bytes,
+        )
+        for part in parts
+    ]
+    return IoCounters(*map(sum, zip(*rows, strict=True))) if rows else IoCounters(0, 0, 0, 0, 0, 0, 0)
+
+
+def open_file(path: str) -> int:
+    """A descriptor for reading that no child inherits. Raises OSError."""
+    return os.open(path, _FLAGS)
+
+
+def read_file(path: str, size: int = _BLOCK) -> bytes:
+    """The first `size` bytes of a file. Raises OSError."""
+    descriptor = os.open(path, _FLAGS)
+    try:
+        return os.read(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def live_threads_io(directory: str) -> IoCounters | None:
+    """The sum over the live threads of a process, which leaves out exited threads and children it has waited for.
+
+    None when it can't be read. `directory` is /proc/PID.
+    """
+    found: list[IoCounters] = []
+    try:
+        for thread in os.listdir(f"{directory}/task"):
+            try:
+                found.append(parse_io(read_file(f"{directory}/task/{thread}/io")))
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+    except (OSError, ValueError):
+        return None
+    return add_io(found)
