@@ -365,7 +365,7 @@ async def test_full_screen_shows_more_columns_and_plots() -> None:
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 16), (40, 10)])
 async def test_every_panel_can_be_full_screen_at_every_size(size: tuple[int, int]) -> None:
-    seen = set()
+    seen: set[str | None] = set()
     async with stage(size=size) as it:
         for _ in range(5):
             await it.press("e")

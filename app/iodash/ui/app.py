@@ -76,6 +76,7 @@ class DashboardApp(App[object]):
         loop = asyncio.get_running_loop()
         for number, status in STOP_SIGNALS.items():
             loop.add_signal_handler(number, self.exit, None, status)
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         self.set_interval(1.0, self._show_age)
         self.call_after_refresh(self._start)
 
@@ -196,8 +197,9 @@ class DashboardApp(App[object]):
         self._dashboard.hint(f"theme: {self.theme}")
 
     def action_redraw(self) -> None:
-        """Draws every cell anew."""
-        self.refresh(layout=True)
+        """Draws every cell anew, also those that Textual takes for unchanged."""
+        for widget in self.screen.walk_children(with_self=True):
+            widget.refresh()
 
     async def action_snapshot(self) -> None:
         """Saves what is shown to two files and names them."""

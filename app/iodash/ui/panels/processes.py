@@ -32,10 +32,27 @@ if TYPE_CHECKING:
 
 _BY_KEY: dict[str, Column[ProcessRow]] = {column.key: column for column in PROCESS_COLUMNS}
 
-_FULL: tuple[str, ...] = tuple(
-    column.key for column in PROCESS_COLUMNS if column.key not in {"tid", "name", "command", "job", "role", "uid"}
+_FULL: tuple[str, ...] = (
+    "resident_bytes",
+    "threads",
+    "logical_read_bytes_per_s",
+    "logical_write_bytes_per_s",
+    "read_calls_per_s",
+    "write_calls_per_s",
+    "major_faults_per_s",
+    "gpu_memory_bytes",
+    "gpu_sm_percent",
+    "cancelled_write_bytes_per_s",
+    "io_priority",
+    "ppid",
+    "container",
+    "start_time",
+    "read_bytes_total",
+    "write_bytes_total",
+    "read_bytes_per_s",
+    "write_bytes_per_s",
 )
-"""What the full-screen panel shows where there is room, before the command."""
+"""What the full-screen panel shows besides where there is room, the most telling first."""
 
 _READS = frozenset({"read_bytes_per_s", "read_bytes_total", "logical_read_bytes_per_s"})
 _WRITES = frozenset({"write_bytes_per_s", "write_bytes_total", "logical_write_bytes_per_s"})
@@ -77,7 +94,7 @@ class ProcessesPanel(Panel):
         super().__init__(id="processes")
         self.choice = settings
         self.full_command = False
-        self._table: LiveTable[ProcessRow] = LiveTable(lambda row: row.key, self._cell, self._note)
+        self._table: LiveTable[ProcessRow] = LiveTable(lambda row: row.key, self._cell, self._note, flexible_share=0.2)
         self._rule = RuleLine(self.title)
         self._units = Units.IEC
         self._shown: tuple[Frame, View] | None = None
@@ -256,8 +273,7 @@ class ProcessesPanel(Panel):
     def _columns(self, view: View | None) -> tuple[Column[ProcessRow], ...]:
         keys: list[str] = list(PROCESS_ACCUMULATED if self.choice.accumulated else PROCESS_RATES)
         if view is not None and view.full == self.key:
-            keys = [*(key for key in _FULL if key not in keys and key != "command"), "command"]
-            keys = [*(PROCESS_ACCUMULATED if self.choice.accumulated else PROCESS_RATES)[:-1], *keys]
+            keys[-1:-1] = [key for key in _FULL if key not in keys]
         if self.choice.threads:
             keys.insert(1, "tid")
         sort = self._sorted_by()[0]

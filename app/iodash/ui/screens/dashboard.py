@@ -169,6 +169,8 @@ class Dashboard(Screen[None], inherit_bindings=False):
             own = panel.get_content_height(self.size, self.size, self.size.width)
             return max(0, lines - own)
         share = int(lines * _PLOT_SHARE)
+        if self._shown is not None:
+            share = max(share, lines - panel.wanted_lines(self._shown[0], self.size.width))
         return share if share >= _LEAST_PLOT else 0
 
     def _panel(self, key: str | None) -> Panel:
@@ -189,7 +191,7 @@ class Dashboard(Screen[None], inherit_bindings=False):
 
     def _say(self) -> None:
         focused = self._devices if self._devices.table.has_focus else self._processes
-        sentence = focused.reason
+        sentence = focused.reason if self._filter is None else "Enter keeps the filter, Esc clears it"
         width, height = self.app.size
         if not sentence and (width < GOOD_WIDTH or height < GOOD_HEIGHT):
             sentence = f"{width}x{height}, needs {GOOD_WIDTH}x{GOOD_HEIGHT} to show all"

@@ -30,28 +30,33 @@ class Slot(Generic[Row]):
         return self.column.width == 0
 
 
-def least_width(column: Column[Row]) -> int:
+def least_width(column: Column[Row], flexible: int = FLEXIBLE_LEAST) -> int:
     """The cells a column needs: its values, or its heading with the mark of the sorted column."""
-    return max(column.width or FLEXIBLE_LEAST, len(column.heading) + 1)
+    return max(column.width or flexible, len(column.heading) + 1)
 
 
 def fit_columns(
-    columns: Sequence[Column[Row]], width: int, *, always: str = "", gutter: int = 1
+    columns: Sequence[Column[Row]],
+    width: int,
+    *,
+    always: str = "",
+    flexible_least: int = FLEXIBLE_LEAST,
+    gutter: int = 1,
 ) -> tuple[Slot[Row], ...]:
     """The columns that fit in `width` cells, with one cell between them and `gutter` cells at the left.
 
     Of columns with the same `keep` the rightmost goes first. The column whose key is `always` stays, and at least one.
     """
     kept = list(columns)
-    needed = gutter - 1 + sum(least_width(column) + 1 for column in kept)
+    needed = gutter - 1 + sum(least_width(column, flexible_least) + 1 for column in kept)
     while needed > width and len(kept) > 1:
         index = min(range(len(kept)), key=lambda at: (kept[at].key == always, kept[at].keep, -at))
-        needed -= least_width(kept.pop(index)) + 1
+        needed -= least_width(kept.pop(index), flexible_least) + 1
     spare = max(0, width - needed)
     slots: list[Slot[Row]] = []
     x = gutter
     for column in kept:
-        cells = least_width(column)
+        cells = least_width(column, flexible_least)
         if column.width == 0:
             cells += spare
         slots.append(Slot(column, x, cells))

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from iodash.formatting.cells import left, right
-from iodash.ui.widgets.fit import Slot, fit_columns
+from iodash.ui.widgets.fit import FLEXIBLE_LEAST, Slot, fit_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -52,7 +52,8 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     """A table whose rows come anew with every frame.
 
     The selection is an identity, not a position: it stays on its row whatever the order does. Nothing is selected until
-    the user moves. `cell` gives text and look of one cell, `note` what stands at the right end of the flexible column.
+    the user moves. `cell` gives text and look of one cell, `note` what stands at the right end of the flexible column,
+    which gets at least `flexible_share` of the width.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"table--{word}" for word in WORDS}
@@ -92,11 +93,14 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         identity: Callable[[Row], Hashable],
         cell: Callable[[Row, Column[Row]], Piece],
         note: Callable[[Row], str] | None = None,
+        *,
+        flexible_share: float = 0.0,
     ) -> None:
         super().__init__()
         self._identity = identity
         self._cell = cell
         self._note = note
+        self._flexible_share = flexible_share
         self._columns: tuple[Column[Row], ...] = ()
         self._slots: tuple[Slot[Row], ...] = ()
         self._rows: Sequence[Row] = ()
@@ -222,7 +226,12 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     # Scrolling
 
     def _fit(self, width: int) -> None:
-        self._slots = fit_columns(self._columns, width, always=self._sorted[0] if self._sorted else "")
+        self._slots = fit_columns(
+            self._columns,
+            width,
+            always=self._sorted[0] if self._sorted else "",
+            flexible_least=max(FLEXIBLE_LEAST, int(width * self._flexible_share)),
+        )
 
     @property
     def _has_foot(self) -> bool:
