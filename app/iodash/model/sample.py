@@ -201,8 +201,9 @@ class StatCounters:
     """The fields of /proc/PID/stat that iodash uses, with the moment they were read.
 
     Ticks are clock ticks. `reaped` holds the four counters that change when the process waits for a child
-    (cminflt, cmajflt, cutime, cstime). `session` is the session id.
-    `io_delay_ticks` stays 0 while kernel.task_delayacct is 0.
+    (cminflt, cmajflt, cutime, cstime). `session` is the session id. `io_delay_ticks`
+    stays 0 while kernel.task_delayacct is 0. `previous_read_at` is the moment of the last reading that still showed the
+    counters of the reading before this one; 0 when unknown.
     """
 
     read_at: float

@@ -51,8 +51,9 @@ class Hidden:
             )
         if unreadable:
             yield (
-                f"The I/O of {unreadable} of {processes} rows may not be read: run as root, "
-                "or in a container with docker run --cap-add SYS_PTRACE --pid=host."
+                f"The I/O of {unreadable} of {processes} rows may not be read: "
+                f"{'start iodash' if os.geteuid() == 0 else 'run as root, or start it'} "
+                "in a container with docker run --cap-add SYS_PTRACE --pid=host."
             )
         if host.pid_namespace:
             yield "Only this container's processes are in sight: docker run --pid=host shows those of the whole host."
