@@ -42,6 +42,7 @@ class BusyFile:
             self._map[self._at : self._at + POSTER] = bytes(POSTER)
             struct.pack_into("<iiQQQ", self._map, self._at, gpu, os.getpid(), memory_bytes, 0, 0)
         finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # the map keeps a copy of the descriptor, and with it the lock
             os.close(descriptor)
         self._posted = 0
         self._received = 0

@@ -773,7 +773,8 @@ nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t d, u32 type, u32 counter, 
     (void)type;
     (void)counter;
     NO_MIG(d);
-    *to = (u64)gpu_number(d->gpu, "ecc", 0);
+    const char *errors = gpu_value(d->gpu, "ecc");
+    *to = errors ? strtoull(errors, NULL, 10) : 0;
     return SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetDriverModel(nvmlDevice_t d, u32 *current, u32 *pending)

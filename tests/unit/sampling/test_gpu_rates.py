@@ -63,7 +63,8 @@ def test_utilisation_is_the_mean_of_the_samples_by_the_time_each_stands_for() ->
     samples = ((10.2, 100.0), (10.4, 100.0), (11.0, 0.0))
     row = one(GpuRates(), at(10.0, gpu_counters(9.9)), at(11.0, gpu_counters(10.95, util_samples=samples)))
     assert row.util_percent == pytest.approx((100 * 0.4 + 100 * 0.2 + 0 * 0.6) / (0.4 + 0.2 + 0.6))
-    assert row.util_samples == ((pytest.approx(0.8), 100.0), (pytest.approx(0.6), 100.0), (0.0, 0.0))
+    assert [before for before, _ in row.util_samples] == pytest.approx([0.8, 0.6, 0.0])
+    assert [percent for _, percent in row.util_samples] == [100.0, 100.0, 0.0]
 
 
 def test_a_single_sample_is_the_mean() -> None:

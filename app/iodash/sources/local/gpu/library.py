@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,9 +89,3 @@ def nvidia_devices(sysfs: Path) -> list[str]:
         except OSError:
             continue
     return found
-
-
-def python_path() -> str:
-    """The module search path of this process, for a child that must find the same packages."""
-    package_root = str(Path(__file__).resolve().parents[4])
-    return os.pathsep.join([*(entry for entry in sys.path if entry), package_root])

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iodash.sources.local.gpu.library import python_path
-
-WORKER = "iodash.sources.local.gpu.worker"
+LAUNCH = Path(__file__).with_name("launch.py")
 
 SILENT_S = 3.0
 """An answer that is overdue for longer counts as none."""
@@ -171,13 +169,13 @@ class WorkerLink:
     def _spawn(self) -> subprocess.Popen[bytes]:
         """Starts the worker: own session (no signals from the terminal), no site packages beyond our own path."""
         process = subprocess.Popen(
-            [sys.executable, "-S", "-P", "-m", WORKER, *self._options.arguments()],
+            [sys.executable, "-S", "-P", str(LAUNCH), *self._options.arguments()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             cwd="/",
-            env={**os.environ, "PYTHONPATH": python_path()},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         assert process.stdin is not None
         os.set_blocking(process.stdin.fileno(), False)

@@ -1,4 +1,4 @@
-"""The GPU worker: `python -m iodash.sources.local.gpu.worker`, a small process that may hang in the driver.
+"""The GPU worker (started by launch.py): a small process that may hang in the driver.
 
 It polls when it is asked to. A request is a line on standard input, the monotonic time at which to poll; an answer is a
 line of JSON on standard output. The first poll needs no request. It ends when standard input closes or its parent dies.
@@ -11,7 +11,6 @@ import json
 import os
 import select
 import signal
-import sys
 import time
 
 from iodash.sources.local.gpu.driver import Driver
@@ -88,7 +87,3 @@ def _die_with(parent: int) -> bool:
     """Asks the kernel to end this process with its parent (prctl(2)), even from within a hanging call."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     return os.getppid() == parent
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

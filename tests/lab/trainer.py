@@ -1,0 +1,322 @@
+"""A simulated training run: real reads, real CPU work, real checkpoints, and a GPU that is busy when there is a batch.
+
+The processes are named as recent PyTorch names them: `pt_main_thread`, loader workers `pt_data_worker`, the thread
+`pt_data_pin`. The GPU is a place in a busy file (nvml/busy.py), so that the simulated NVML library shows the gaps that
+a starved loader makes. Run it as a module: `python -m tests.lab.trainer --help`. It ends after `--seconds` or on
+SIGTERM; its workers end with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import hashlib
+import mmap
+import multiprocessing
+import os
+import queue
+import random
+import signal
+import sys
+import threading
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tests.lab.nvml.busy import BusyFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from multiprocessing.process import BaseProcess
+
+PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
+_POLL_S = 0.1
+
+ReadPattern = Literal["sequential", "random", "mmap", "none"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run does. Times are milliseconds where the name says so, sizes bytes."""
+
+    dataset: Path | None = None
+    workers: int = 4
+    read: ReadPattern = "sequential"
+    item_bytes: int = 1 << 20
+    direct: bool = False
+    batch: int = 8
+    cpu_ms: float = 0.0
+    wait_ms: float = 0.0
+    step_ms: float = 50.0
+    dispatch_ms: float = 0.0
+    prefetch: int = 2
+    checkpoint_every: int = 0
+    checkpoint_bytes: int = 64 << 20
+    checkpoint_path: Path | None = None
+    asynchronous: bool = False
+    busy: Path | None = None
+    gpu: int = 0
+    gpu_bytes: int = 8 << 30
+    seconds: float = 60.0
+    steps: int = 0
+    seed: int = field(default=0, compare=False)
+
+
+def set_name(name: str) -> None:
+    """Names the calling thread, as `ps -L` and /proc show it."""
+    ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Asks the kernel to end this process with the one that started it."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def make_dataset(directory: Path, files: int, size: int) -> Path:
+    """A data set of `files` files that no compression or sparse block makes smaller."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for number in range(files):
+        with open(directory / f"shard-{number:05}.bin", "wb") as shard:
+            left = size
+            while left:
+                shard.write(os.urandom(min(left, 1 << 20)))
+                left -= min(left, 1 << 20)
+    return directory
+
+
+class Reader:
+    """Reads items of the data set, for ever, in the pattern of the run."""
+
+    def __init__(self, run: Run, seed: int) -> None:
+        self._run = run
+        self._files = sorted(run.dataset.iterdir()) if run.dataset is not None and run.read != "none" else []
+        self._random = random.Random(seed)
+        self._items = self._endless()
+        self._buffer = mmap.mmap(-1, max(mmap.PAGESIZE, run.item_bytes))
+
+    def item(self) -> None:
+        """Reads one item, waits and computes as loading one would."""
+        if self._files:
+            next(self._items)
+        if self._run.wait_ms:
+            time.sleep(self._run.wait_ms / 1000)
+        burn(self._run.cpu_ms / 1000)
+
+    def _endless(self) -> Iterator[None]:
+        while True:
+            order = list(self._files)
+            self._random.shuffle(order)
+            for path in order:
+                yield from self._file(path)
+
+    def _file(self, path: Path) -> Iterator[None]:
+        size = self._run.item_bytes
+        descriptor = os.open(path, os.O_RDONLY | (os.O_DIRECT if self._run.direct else 0))
+        try:
+            items = max(1, os.fstat(descriptor).st_size // size)
+            if self._run.read == "mmap":
+                with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as mapped:
+                    for at in range(items):
+                        _ = sum(mapped[at * size : (at + 1) * size : mmap.PAGESIZE])
+                        yield
+                return
+            for at in range(items):
+                offset = self._random.randrange(items) * size if self._run.read == "random" else at * size
+                os.preadv(descriptor, [memoryview(self._buffer)[:size]], offset)
+                yield
+        finally:
+            os.close(descriptor)
+
+
+def burn(seconds: float) -> None:
+    """Uses the CPU for that much of its time, whatever else runs."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        hashlib.sha256(b"x" * 4096).digest()
+
+
+def load(run: Run, number: int, batches: multiprocessing.Queue[int], stop: multiprocessing.synchronize.Event) -> None:
+    """A loader worker: makes batches until it is told to stop. The queue's bound holds it back."""
+    die_with_parent()
+    set_name("pt_data_worker")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    reader = Reader(run, run.seed + number)
+    while not stop.is_set():
+        for _ in range(run.batch):
+            reader.item()
+        while not stop.is_set():
+            try:
+                batches.put(number, timeout=_POLL_S)
+                break
+            except queue.Full:
+                continue
+
+
+class Trainer:
+    """The main process of a run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._stop = multiprocessing.Event()
+        self._batches: multiprocessing.Queue[int] = multiprocessing.Queue(max(1, run.workers * run.prefetch))
+        self._pinned: queue.Queue[int] = queue.Queue(1)
+        self._workers: list[BaseProcess] = []
+        self._writer: threading.Thread | None = None
+        self.steps = 0
+
+    def train(self) -> int:
+        """Steps until the time or the number of steps is over, or `stop` is called. The number of steps done."""
+        run = self._run
+        set_name("pt_main_thread")
+        gpu = None if run.busy is None else BusyFile(run.busy, run.gpu, run.gpu_bytes)
+        inline = Reader(run, run.seed) if run.workers == 0 else None
+        self._start_workers()
+        end = time.monotonic() + run.seconds
+        try:
+            while time.monotonic() < end and not self._stop.is_set() and (not run.steps or self.steps < run.steps):
+                if not self._next_batch(inline):
+                    continue
+                burn(run.dispatch_ms / 1000)
+                if gpu is not None:
+                    gpu.copy(run.batch * run.item_bytes)
+                with nullcontext() if gpu is None else gpu.busy():
+                    time.sleep(run.step_ms / 1000)
+                self.steps += 1
+                if run.checkpoint_every and self.steps % run.checkpoint_every == 0:
+                    self._checkpoint()
+        finally:
+            self._end(gpu)
+        return self.steps
+
+    def stop(self) -> None:
+        """Ends the run after the step in progress."""
+        self._stop.set()
+
+    def _start_workers(self) -> None:
+        context = multiprocessing.get_context("fork")
+        for number in range(self._run.workers):
+            worker = context.Process(target=load, args=(self._run, number, self._batches, self._stop), daemon=True)
+            worker.start()
+            self._workers.append(worker)
+        if self._workers:
+            threading.Thread(target=self._pin, name="pin", daemon=True).start()
+
+    def _pin(self) -> None:
+        """Hands batches from the workers' queue to the main thread, as the pin-memory thread does."""
+        set_name("pt_data_pin")
+        while not self._stop.is_set():
+            try:
+                batch = self._batches.get(timeout=_POLL_S)
+            except queue.Empty:
+                continue
+            while not self._stop.is_set():
+                try:
+                    self._pinned.put(batch, timeout=_POLL_S)
+                    break
+                except queue.Full:
+                    continue
+
+    def _next_batch(self, inline: Reader | None) -> bool:
+        if inline is not None:
+            for _ in range(self._run.batch):
+                inline.item()
+            return True
+        try:
+            self._pinned.get(timeout=_POLL_S)
+        except queue.Empty:
+            return False
+        return True
+
+    def _checkpoint(self) -> None:
+        """Writes and syncs; the asynchronous kind goes on training meanwhile, one at a time."""
+        if self._run.checkpoint_path is None:
+            return
+        if not self._run.asynchronous:
+            write_checkpoint(self._run.checkpoint_path, self._run.checkpoint_bytes)
+        elif self._writer is None or not self._writer.is_alive():
+            arguments = (self._run.checkpoint_path, self._run.checkpoint_bytes)
+            self._writer = threading.Thread(target=write_checkpoint, args=arguments, daemon=True)
+            self._writer.start()
+
+    def _end(self, gpu: BusyFile | None) -> None:
+        self._stop.set()
+        self._batches.cancel_join_thread()
+        for worker in self._workers:
+            worker.join(2)
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
+        if gpu is not None:
+            gpu.close()
+
+
+def write_checkpoint(path: Path, size: int) -> None:
+    """Writes `size` bytes, syncs them, and puts them in the place of the last checkpoint."""
+    block = os.urandom(1 << 20)
+    unfinished = path.with_name(path.name + ".tmp")
+    with open(unfinished, "wb") as file:
+        for _ in range(max(1, size >> 20)):
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+def arguments(run: Run) -> list[str]:
+    """The command line that makes the same run."""
+    made = []
+    for name, kind in _OPTIONS.items():
+        value = getattr(run, name)
+        if value is None or value is False:
+            continue
+        made += [f"--{name.replace('_', '-')}"] if kind is bool else [f"--{name.replace('_', '-')}", str(value)]
+    return made
+
+
+def main() -> int:
+    """Runs what the command line says, and prints the number of steps."""
+    parser = argparse.ArgumentParser(prog="trainer", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    for name, kind in _OPTIONS.items():
+        option = f"--{name.replace('_', '-')}"
+        if kind is bool:
+            parser.add_argument(option, action="store_true")
+        else:
+            parser.add_argument(option, type=kind, default=getattr(Run, name, None))
+    trainer = Trainer(Run(**vars(parser.parse_args())))
+    signal.signal(signal.SIGTERM, lambda *_: trainer.stop())
+    signal.signal(signal.SIGINT, lambda *_: trainer.stop())
+    print(trainer.train(), flush=True)
+    return 0
+
+
+_OPTIONS: dict[str, type] = {
+    "dataset": Path,
+    "workers": int,
+    "read": str,
+    "item_bytes": int,
+    "direct": bool,
+    "batch": int,
+    "cpu_ms": float,
+    "wait_ms": float,
+    "step_ms": float,
+    "dispatch_ms": float,
+    "prefetch": int,
+    "checkpoint_every": int,
+    "checkpoint_bytes": int,
+    "checkpoint_path": Path,
+    "asynchronous": bool,
+    "busy": Path,
+    "gpu": int,
+    "gpu_bytes": int,
+    "seconds": float,
+    "steps": int,
+    "seed": int,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
