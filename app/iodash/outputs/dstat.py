@@ -24,6 +24,7 @@ TOTAL = "total"
 ALL = "all"
 _LETTERS = {1024: "BkMGTPE", 1000: " kMGTPE"}
 _BIT_LETTERS = "bkMGTPE"
+_KIB_WIDTH = 11
 
 Value = float | int | str | Missing
 """What a column holds; text is written as it is."""
@@ -108,7 +109,7 @@ def blocks_of(layout: Layout, frame: Frame) -> list[list[Block]]:
 def _styled(block: Block, layout: Layout) -> Block:
     """A block in the units and with the decimals that the options force."""
     decimals = block.decimals if layout.numbers == "as usual" else layout.numbers == "float"
-    width = 9 if layout.kilobytes and block.base == 1024 else block.width
+    width = _KIB_WIDTH if layout.kilobytes and block.base == 1024 else block.width
     return Block(block.title, block.names, width, block.base, decimals, block.values)
 
 
@@ -323,7 +324,8 @@ class DstatWriter:
         if isinstance(value, str):
             return value.ljust(block.width)
         if block.base == 1024 and self.layout.kilobytes:
-            text = f"{value / 1024:.1f}" if block.decimals and value else f"{value / 1024:.0f}"
+            tenths = f"{value / 1024:.1f}"
+            text = tenths if block.decimals and value and len(tenths) < block.width else f"{value / 1024:.0f}"
             return text.rjust(block.width - 1) + (" " if text == "0" else "k")
         if block.base == 1024 and self.layout.bits:
             return number(value * 8, block.width, 1000, decimals=block.decimals, letters=_BIT_LETTERS)

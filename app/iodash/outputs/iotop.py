@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from iodash.columns.processes import label
 from iodash.formatting.cells import left
 from iodash.model.missing import Missing, or_zero
 from iodash.outputs.select import select_processes
+from iodash.outputs.text import command_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,5 +106,5 @@ def _delays(row: ProcessRow) -> str:
 
 
 def _command(row: ProcessRow, *, threads: bool) -> str:
-    command = row.command or label(row)
+    command = command_text(row)
     return f"{command} [{row.name}]" if threads and row.key.tid != row.key.pid else command

@@ -115,10 +115,15 @@ class TextWriter:
 
 def _cell(column: Column[Row], row: Row, units: Units) -> str:
     if isinstance(row, ProcessRow) and column.key == "command":
-        return row.command or label(row)
+        return command_text(row)
     if isinstance(row, GpuRow) and column.key == "index":
         return f"gpu{row.index}"
     return column.cell(row, units)
+
+
+def command_text(row: ProcessRow) -> str:
+    """The full command line; the name in brackets of a kernel thread, and the plain name of what has none."""
+    return label(row) if row.kernel_thread or not row.command else row.command
 
 
 def system_line(row: SystemRow, units: Units = Units.IEC) -> str:

@@ -91,8 +91,8 @@ def test_integer_shows_none() -> None:
 
 def test_kilobytes_are_forced() -> None:
     title, _, values = lines(Layout(groups="d", kilobytes=True))
-    assert title == "-----dsk/total-----"
-    assert values == "    1123k      432k"
+    assert title == "-------dsk/total-------"
+    assert values == "      1123k        432k"
 
 
 def test_bits_are_decimal() -> None:

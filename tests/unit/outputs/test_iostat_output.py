@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 EXTENDED = (
     "Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz"
-    "     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util"
+    "     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz"
+    "     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util"
 )
 
 

@@ -82,3 +82,8 @@ def test_threads_are_listed_under_their_own_number() -> None:
     assert text[2].split()[0] == "TID"
     assert text[3].split()[0] == "11"
     assert text[3].endswith("python3 x [worker]")
+
+
+def test_a_kernel_thread_stands_in_brackets() -> None:
+    row = frames.process(2, "kthreadd", command="kthreadd", kernel_thread=True)
+    assert IotopWriter(Settings()).lines(frames.frame(processes=(row,)))[-1].endswith("  [kthreadd]")
