@@ -128,7 +128,7 @@ class Stage:
 async def stage(settings: Settings | None = None, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Stage]:
     """A running dashboard that has been given no frame yet."""
     monitor = ScriptedMonitor()
-    app = DashboardApp(cast("Monitor", monitor), settings or Settings())
+    app = DashboardApp(lambda: cast("Monitor", monitor), settings or Settings())
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         yield Stage(app, monitor, pilot)

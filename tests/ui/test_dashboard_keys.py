@@ -257,7 +257,8 @@ async def test_pause_freezes_what_is_shown_while_sampling_goes_on(key: str) -> N
         assert 99 not in it.pids()
         assert 12 in it.pids()
         assert len(it.monitor.history.series("", "disk_read_bytes_per_s")) == 2
-        assert len(it.app._view().history.series("", "disk_read_bytes_per_s")) == 1
+        assert it.app._frozen is not None
+        assert len(it.app._frozen.series("", "disk_read_bytes_per_s")) == 1
         await it.press(key)
         assert it.pids() == [99]
         assert "PAUSED" not in it.text()

@@ -6,26 +6,37 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from iodash.commands.stream import open_source
-from iodash.model.failure import Failure
+from iodash.model.failure import Failure, UsageError
 
 if TYPE_CHECKING:
     from iodash.model.settings import Settings
+    from iodash.sources import Source
 
 
 def run_dashboard(settings: Settings) -> int:
     """Opens the screen until it is quit.
 
     Raises:
+        UsageError: there is no such theme.
         Failure: there is no terminal, or the machine can't be read.
     """
     if sys.stdout is None or not sys.stdout.isatty():
         raise Failure("standard output is no terminal: use `iodash -b` to print frames instead of drawing a screen")
     _read_keys_from_terminal()
-    source = open_source(settings.procfs, settings.sysfs, gpu=settings.gpu)
     from iodash.ui.app import run_dashboard as run
+    from iodash.ui.themes import first_theme
 
-    return run(source, settings)
+    try:
+        first_theme(settings.theme)
+    except ValueError as error:
+        raise UsageError(f"--theme: {error}") from error
+    return run(lambda: _open_source(settings), settings)
+
+
+def _open_source(settings: Settings) -> Source:
+    from iodash.commands.stream import open_source
+
+    return open_source(settings.procfs, settings.sysfs, gpu=settings.gpu)
 
 
 def _read_keys_from_terminal() -> None:

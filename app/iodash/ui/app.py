@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.screen import Screen
 
+    from iodash.model.details import ProcessDetails
     from iodash.model.frame import Frame
+    from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
     from iodash.monitor import Monitor
     from iodash.outputs.csv import CsvWriter
@@ -47,13 +49,26 @@ class DashboardApp(App[object]):
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True)]
 
-    def __init__(self, monitor: Monitor, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        open_monitor: Callable[[], Monitor],
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Args:
+        open_monitor: gives the frames; called in a thread once the first screen is drawn, since opening takes time.
+        settings: the options.
+        clock: seconds that never go back.
+        """
         super().__init__(css_path=[str(path) for path in stylesheets()])
         self.settings = settings
-        self.monitor = monitor
+        self._open_monitor = open_monitor
+        self._monitor: Monitor | None = None
+        self._delay = settings.delay
         self._clock = clock
         self.failure: Failure | None = None
-        self._dashboard = Dashboard(settings, monitor.details)
+        self._dashboard = Dashboard(settings, self._read_details)
         self._newest: Frame | None = None
         self._frames = 0
         self._frozen: History | None = None
@@ -61,7 +76,7 @@ class DashboardApp(App[object]):
         self._units = Units.KIB if settings.kilobytes else Units.IEC
         self._csv: CsvWriter | None = None
         themes.register(self)
-        self.theme = themes.first_theme(settings.theme)
+        self.set_reactive(App.theme, themes.first_theme(settings.theme))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The colour words of the stylesheets, for every theme."""
@@ -82,15 +97,18 @@ class DashboardApp(App[object]):
 
     def on_unmount(self) -> None:
         """Ends the sampler; nobody waits for a reading that hangs."""
-        self.monitor.close()
+        if self._monitor is not None:
+            self._monitor.close()
 
     def _start(self) -> None:
-        self.monitor.demand = self._dashboard.demand()
         self.run_worker(self._take_frames(), name="frames", exclusive=True)
 
     async def _take_frames(self) -> None:
         try:
-            async for frame in self.monitor.frames():
+            self._monitor = await asyncio.to_thread(self._open_monitor)
+            self._monitor.delay = self._delay
+            self._monitor.demand = self._dashboard.demand()
+            async for frame in self._monitor.frames():
                 await self._take(frame)
                 if self._frames == self.settings.iter:
                     self.exit(return_code=0)
@@ -122,32 +140,37 @@ class DashboardApp(App[object]):
 
     # What is shown
 
-    def _view(self) -> View:
+    def _view(self, monitor: Monitor) -> View:
         return View(
-            history=self._frozen or self.monitor.history,
+            history=self._frozen or monitor.history,
             units=self._units,
             ascii=self.settings.ascii,
             paused_s=None if self._frozen is None else self._clock() - self._shown_at,
             full=self._dashboard.full,
-            delay=self.monitor.delay,
+            delay=self._delay,
         )
 
     def _show(self, frame: Frame) -> None:
-        self._shown_at = self._clock()
-        self._dashboard.show_frame(frame, self._view())
+        if self._monitor is not None:
+            self._shown_at = self._clock()
+            self._dashboard.show_frame(frame, self._view(self._monitor))
 
     def _show_again(self) -> None:
-        if (frame := self._dashboard.frame) is not None:
-            self._dashboard.show_frame(frame, self._view())
+        if (frame := self._dashboard.frame) is not None and self._monitor is not None:
+            self._dashboard.show_frame(frame, self._view(self._monitor))
 
     def _show_age(self) -> None:
-        if self._frozen is not None:
-            self._dashboard.show_age(self._view())
+        if self._frozen is not None and self._monitor is not None:
+            self._dashboard.show_age(self._view(self._monitor))
 
     def on_processes_panel_demand_changed(self, event: ProcessesPanel.DemandChanged) -> None:
         """The next reading fetches what is looked at now."""
         event.stop()
-        self.monitor.demand = self._dashboard.demand()
+        if self._monitor is not None:
+            self._monitor.demand = self._dashboard.demand()
+
+    async def _read_details(self, key: ProcessKey) -> ProcessDetails | None:
+        return None if self._monitor is None else await self._monitor.details(key)
 
     # Keys
 
@@ -157,11 +180,11 @@ class DashboardApp(App[object]):
 
     def action_pause(self) -> None:
         """Freezes what is shown, or shows the newest frame. Sampling goes on."""
-        if self._dashboard.frame is None:
+        if self._dashboard.frame is None or self._monitor is None:
             return
         if self._frozen is None:
-            self._frozen = self.monitor.history.copy()
-            self._dashboard.show_age(self._view())
+            self._frozen = self._monitor.history.copy()
+            self._show_age()
         else:
             self._frozen = None
             if self._newest is not None:
@@ -169,14 +192,16 @@ class DashboardApp(App[object]):
 
     def action_slower(self) -> None:
         """The next longer interval."""
-        self._set_delay(next((delay for delay in DELAYS if delay > self.monitor.delay), DELAYS[-1]))
+        self._set_delay(next((delay for delay in DELAYS if delay > self._delay), DELAYS[-1]))
 
     def action_faster(self) -> None:
         """The next shorter interval."""
-        self._set_delay(next((delay for delay in reversed(DELAYS) if delay < self.monitor.delay), DELAYS[0]))
+        self._set_delay(next((delay for delay in reversed(DELAYS) if delay < self._delay), DELAYS[0]))
 
     def _set_delay(self, seconds: float) -> None:
-        self.monitor.delay = seconds
+        self._delay = seconds
+        if self._monitor is not None:
+            self._monitor.delay = seconds
         self._show_again()
 
     def action_units(self) -> None:
@@ -221,20 +246,26 @@ class DashboardApp(App[object]):
         self._close_messages_no_wait()
 
 
-def run_dashboard(source: Source, settings: Settings) -> int:
+def run_dashboard(open_source: Callable[[], Source], settings: Settings) -> int:
     """Shows the dashboard until the user leaves.
+
+    `open_source` is called beside the event loop when the first screen is drawn.
 
     Returns:
         The exit status: 0 when the user left or `--iter` frames were shown, 128 plus its number after a signal.
 
     Raises:
-        Failure: the file of `--output` can't be written.
+        Failure: `open_source` raised it, or the file of `--output` can't be written.
         UsageError: there is no theme of that name.
     """
-    from iodash.monitor import Monitor
+
+    def open_monitor() -> Monitor:
+        from iodash.monitor import Monitor
+
+        return Monitor(open_source(), settings.delay)
 
     try:
-        app = DashboardApp(Monitor(source, settings.delay), settings)
+        app = DashboardApp(open_monitor, settings)
     except ValueError as error:
         raise UsageError(str(error)) from error
     app.run()

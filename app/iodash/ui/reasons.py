@@ -27,9 +27,7 @@ _GENERAL: dict[Missing, str] = {
 }
 
 _SPECIAL: dict[tuple[str, Missing], str] = {
-    ("io_delay_percent", Missing.OFF): (
-        "off: sysctl kernel.task_delayacct=1 turns it on, for processes started after that"
-    ),
+    ("io_delay_percent", Missing.OFF): ("off; sysctl kernel.task_delayacct=1 turns it on for new processes"),
     ("cache_hit_percent", Missing.NO_IO): "it read nothing by read calls",
     ("cache_hit_percent", Missing.UNSUPPORTED): "it reads from FUSE, whose bytes never show",
 }

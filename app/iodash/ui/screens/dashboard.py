@@ -80,7 +80,8 @@ class Dashboard(Screen[None], inherit_bindings=False):
         return (self._verdict, self._strip, self._gpus, self._devices, self._processes)
 
     def compose(self) -> ComposeResult:
-        """Every panel, most important first."""
+        """Every panel from top to bottom, with its lines, so that the first layout is the last."""
+        self._arrange()
         yield self._header
         yield from self.panels
         yield self._footer
@@ -88,7 +89,6 @@ class Dashboard(Screen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """The keys go to the processes first."""
-        self._arrange()
         self._processes.table.focus()
 
     # Frames
