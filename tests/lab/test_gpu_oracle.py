@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -47,8 +48,8 @@ def test_the_head_of_a_metrics_request_has_the_size_that_the_binding_declares() 
     )
 
 
+@pytest.mark.skipif(find_spec("gpustat") is None, reason="gpustat is not installed")
 def test_gpustat_sees_the_same_gpus(stage: Stage) -> None:
-    pytest.importorskip("gpustat")
     me = os.getpid()
     stage.play(
         {

@@ -498,7 +498,7 @@ def test_the_worker_stays_small_and_apart() -> None:
     done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True)
     ours = {name for name in done.stdout.split() if name.startswith("iodash.")}
     above = {"iodash.sources", "iodash.sources.local", "iodash.sources.local.gpu"}
-    names = ("driver", "gpm", "lists", "mig", "nvidia", "nvml", "worker")
+    names = ("driver", "errors", "gpm", "lists", "mig", "nvidia", "nvml", "reading", "worker")
     assert ours == above | {f"iodash.sources.local.gpu.{name}" for name in names}
     assert not {"psutil", "textual", "dataclasses", "typing", "pynvml"} & set(done.stdout.split())
 

@@ -7,7 +7,7 @@ import os
 import time
 
 from iodash.sources.local.gpu.mig import Instance, find_instances
-from iodash.sources.local.gpu.nvidia import GoneError, Gpu
+from iodash.sources.local.gpu.nvidia import Gpu
 from iodash.sources.local.gpu.nvml import (
     DRIVER_NOT_LOADED,
     LIBRARY_NOT_FOUND,
@@ -19,6 +19,7 @@ from iodash.sources.local.gpu.nvml import (
     Nvml,
     NvmlError,
 )
+from iodash.sources.local.gpu.reading import GoneError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ class Instance(Gpu):
         self._slice = self._try("nvmlDeviceGetGpuInstanceId", self._handle)
         return None if self._slice is None else gpm.Gpm(self._nvml, self._parent.handle, self._slice)
 
-    def _watch_xid(self) -> None:
+    def _watch_errors(self) -> None:
         """Errors are reported for the whole GPU."""
 
 

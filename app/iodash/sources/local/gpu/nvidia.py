@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from iodash.sources.local.gpu import gpm
+from iodash.sources.local.gpu.errors import ErrorReports
 from iodash.sources.local.gpu.lists import ImplausibleError, ProcessUsage, UtilisationSamples, running_processes
 from iodash.sources.local.gpu.nvml import (
     ARGUMENT_VERSION_MISMATCH,
@@ -12,15 +13,14 @@ from iodash.sources.local.gpu.nvml import (
     LOST,
     NO_PERMISSION,
     NOT_FOUND,
-    TIMEOUT,
     UNSUPPORTED,
     Nvml,
     NvmlError,
 )
+from iodash.sources.local.gpu.reading import GoneError, Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 MIB = 1 << 20
@@ -31,7 +31,6 @@ _PCIE_TX, _PCIE_RX, _NVLINK_TX, _NVLINK_RX = 197, 198, 138, 139
 _UNSIGNED_64 = (2, 3)
 """Value types of a field that hold 64 bits. A byte counter of 32 bits wraps too often to tell a rate."""
 
-_XID_EVENT = 8
 _THROTTLE = {
     0x1: "idle",
     0x2: "application_clocks",
@@ -63,43 +62,28 @@ _SLOW_GAUGES: tuple[tuple[str, str, tuple[int, ...], float, float, float], ...] 
 _SLOW = tuple(gauge[0] for gauge in _SLOW_GAUGES)
 
 
-class GoneError(Exception):
-    """The handle must not be used again."""
-
-    def __init__(self, failure: NvmlError) -> None:
-        super().__init__(failure.words)
-        self.failure = failure
-
-
-class Gpu:
+class Gpu(Reading):
     """One GPU by its handle. `read` raises `GoneError` when the handle has become useless, nothing else."""
 
     def __init__(
         self, nvml: Nvml, handle: Any, index: int, *, slow_s: float, blocking_pcie: bool, most_pid: int
     ) -> None:
-        self._nvml = nvml
-        self._handle = handle
+        super().__init__(nvml, handle)
         self._slow_s = slow_s
         self._slow_at = 0.0
         self._most_pid = most_pid
         self._blocking_pcie = blocking_pcie
         self._turn = 0
-        self._record: dict[str, Any] = {}
-        self._missing: dict[str, str] = {}
-        self._troubles: dict[str, NvmlError] = {}
-        self._kept: dict[str, tuple[Any, str | None]] = {}
         self._samples = UtilisationSamples()
         self._usage = ProcessUsage()
         self._memory_v2 = True
         self._temperature_v = True
         self._clock_reasons = "nvmlDeviceGetCurrentClocksEventReasons"
-        self._events: Any = None
-        self._xid: int | None = None
         self.index = index
         self.mig_mode: bool | None = None
         self.identity = self._identify()
         self._gpm = self._activity()
-        self._watch_xid()
+        self._errors = self._watch_errors()
 
     @property
     def handle(self) -> Any:
@@ -125,7 +109,8 @@ class Gpu:
             self._codec(codec)
         self._traffic()
         self._processes()
-        self._set("xid", self._read_xid)
+        if self._errors is not None:
+            self._set("xid", self._errors.read)
         self._slow(slow)
         self._mig_word()
         return self._end(now, samples)
@@ -153,9 +138,6 @@ class Gpu:
             "minor": self.index if minor is None else minor,
         }
 
-    def _gauge(self, name: str, call: str, arguments: tuple[int, ...], unit: float, least: float, most: float) -> None:
-        self._set(name, lambda: self._within(self._call(call, *arguments) * unit, least, most))
-
     def _codec(self, codec: str) -> None:
         call = f"nvmlDeviceGet{codec}Utilization"
         self._set(f"{codec.lower()}_percent", lambda: self._within(self._call(call)[0], 0, 100))
@@ -175,11 +157,6 @@ class Gpu:
             if failure.code in LOST:
                 raise GoneError(failure) from None
             return []
-
-    def _begin(self) -> None:
-        self._record = {}
-        self._missing = {}
-        self._troubles = {}
 
     def _end(self, now: float, samples: list[list[float]]) -> dict[str, Any]:
         status, message = self._verdict()
@@ -320,29 +297,8 @@ class Gpu:
         except NvmlError as failure:
             self._fail("processes" if self._record["processes"] is None else "process_samples", failure)
 
-    def _watch_xid(self) -> None:
-        """Asks to be told of the driver's error reports. They come with the polls, without waiting."""
-        events = self._try("nvmlEventSetCreate")
-        if events is None:
-            return
-        try:
-            self._nvml.call("nvmlDeviceRegisterEvents", self._handle, _XID_EVENT, events)
-        except NvmlError:
-            self._try("nvmlEventSetFree", events)
-            return
-        self._events = events
-
-    def _read_xid(self) -> int:
-        if self._events is None:
-            raise NvmlError(next(iter(UNSUPPORTED)))
-        try:
-            self._xid = int(self._nvml.call("nvmlEventSetWait_v2", self._events, 0).eventData)
-        except NvmlError as failure:
-            if failure.code not in (TIMEOUT, NOT_FOUND):
-                raise
-        if self._xid is None:
-            raise NvmlError(NOT_FOUND)
-        return self._xid
+    def _watch_errors(self) -> ErrorReports | None:
+        return ErrorReports(self._nvml, self._handle)
 
     def _slow(self, due: bool) -> None:
         """What changes seldom is asked for seldom and kept between."""
@@ -350,18 +306,6 @@ class Gpu:
             for gauge in _SLOW_GAUGES:
                 self._gauge(*gauge)
         self._keep(_SLOW, _SLOW if due else ())
-
-    def _keep(self, names: tuple[str, ...], fresh: tuple[str, ...]) -> None:
-        """Notes the fresh values and fills in the others from before."""
-        for name in names:
-            if name in fresh:
-                self._kept[name] = (self._record.get(name), self._missing.get(name))
-            value, missing = self._kept.get(name, (None, "not_measured"))
-            if value is not None:
-                self._record[name] = value
-                self._missing.pop(name, None)
-            elif missing is not None:
-                self._missing[name] = missing
 
     def _mig_word(self) -> None:
         if self.mig_mode:
@@ -376,37 +320,6 @@ class Gpu:
         odd = {
             name: trouble
             for name, trouble in self._troubles.items()
-            if trouble.reason == "not_measured" and trouble.code not in (NOT_FOUND, TIMEOUT)
+            if trouble.reason == "not_measured" and trouble.code != NOT_FOUND
         }
         return "ok", "; ".join(f"{name.partition('_')[0]}: {trouble.words}" for name, trouble in odd.items())
-
-    def _set(self, name: str, read: Callable[[], Any]) -> None:
-        """Notes a value, or why there is none."""
-        try:
-            self._record[name] = read()
-        except NvmlError as failure:
-            self._fail(name, failure)
-
-    def _fail(self, name: str, failure: NvmlError) -> None:
-        if failure.code in LOST:
-            raise GoneError(failure)
-        self._troubles[name] = failure
-        self._missing[name] = failure.reason
-
-    def _call(self, name: str, *arguments: Any) -> Any:
-        return self._nvml.call(name, self._handle, *arguments)
-
-    def _try(self, name: str, *arguments: Any) -> Any:
-        """A value that can be done without. Raises `GoneError` alone."""
-        try:
-            return self._nvml.call(name, *arguments)
-        except NvmlError as failure:
-            if failure.code in LOST:
-                raise GoneError(failure) from None
-            return None
-
-    def _within(self, value: Any, least: float, most: float) -> Any:
-        """`value`, unless it is impossible: drivers use huge numbers for `blank`."""
-        if not least <= value <= most:
-            raise NvmlError(NOT_FOUND)
-        return value
