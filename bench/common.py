@@ -132,7 +132,13 @@ class Program:
         columns, lines = self._size
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self._process = subprocess.Popen(
-            self._command, stdin=theirs, stdout=theirs, stderr=theirs, env=self._env, start_new_session=True
+            self._command,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=self._env,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(theirs)
         self._ours = ours
@@ -142,9 +148,11 @@ class Program:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process in [*self._tree(), psutil.Process(self._process.pid)]:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        if self._process.poll() is None:
+            for process in self._tree():
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+            self._process.kill()
         self._process.wait()
 
     def wait_for_output(self, needle: bytes, timeout: float = 60.0) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -62,7 +63,7 @@ class Terminal:
         self._folder.cleanup()
 
     def run(self, *command: str) -> None:
-        """Types a command line; what it ends with is printed as `status=N`."""
+        """Types a command line; `status` waits for its end."""
         self.type(" ".join(shlex.quote(word) for word in command) + '; echo "status=$?"')
         self.keys("Enter")
 
@@ -100,6 +101,12 @@ class Terminal:
                 return screen
             time.sleep(0.05)
         raise AssertionError(f"waited in vain for {what!r}; the screen is\n{screen}")
+
+    def status(self) -> int:
+        """What the last command line of `run` ended with, when it has."""
+        ended = re.compile(r"^status=(\d+)$", re.MULTILINE)
+        screen = self.wait_for(lambda screen: ended.search(screen) is not None)
+        return int(ended.findall(screen)[-1])
 
     def program(self, name: str = "iodash") -> psutil.Process:
         """The program that runs in the shell."""

@@ -124,9 +124,8 @@ def test_the_installed_screen_is_drawn_away_from_the_checkout(
         terminal.type(f"cd {tmp_path}\n")
         terminal.run(str(environment.iodash), "-n", "2", "-d", "0.5")
         terminal.wait_for("COMMAND")
-        screen = terminal.wait_for("status=")
-        assert "status=0" in screen
-        assert "Traceback" not in screen
+        assert terminal.status() == 0
+        assert "Traceback" not in terminal.screen()
 
 
 @pytest.mark.parametrize("flags", [(), ("--editable",)], ids=["plain", "editable"])

@@ -31,9 +31,8 @@ def terminal() -> Iterator[Terminal]:
 
 
 def ends_with(terminal: Terminal, status: int) -> None:
-    screen = terminal.wait_for("status=")
-    assert f"status={status}" in screen
-    assert "Traceback" not in screen
+    assert terminal.status() == status
+    assert "Traceback" not in terminal.screen()
     assert terminal.is_as_before()
     terminal.type("echo still-$((1+1))-here\n")
     terminal.wait_for("still-2-here")
@@ -92,15 +91,18 @@ def test_survives_a_storm_of_sizes(terminal: Terminal) -> None:
     ends_with(terminal, 0)
 
 
-def test_starts_in_a_terminal_of_one_cell() -> None:
-    with Terminal(120, 40) as terminal:
-        terminal.type(f"sleep 0.3; {IODASH}; echo status=$?\n")
-        terminal.resize(1, 1)
-        terminal.wait_for(lambda _: terminal.flag("alternate_on") == "1")
-        terminal.resize(120, 40)
-        terminal.wait_for(is_up)
-        terminal.keys("q")
-        ends_with(terminal, 0)
+def test_starts_in_a_terminal_of_one_cell(terminal: Terminal) -> None:
+    terminal.type(f"sleep 0.3; {IODASH}; ended=$?\n")
+    terminal.resize(1, 1)
+    terminal.wait_for(lambda _: terminal.flag("alternate_on") == "1")
+    terminal.resize(120, 40)
+    terminal.wait_for(is_up)
+    terminal.keys("q")
+    terminal.wait_for(lambda _: terminal.is_as_before())
+    # tmux itself leaves a line of the other screen here when its window has grown from one cell meanwhile.
+    terminal.type("clear; (exit $ended)")
+    terminal.run()
+    assert terminal.status() == 0
 
 
 def test_says_what_it_needs_where_there_is_no_room() -> None:
@@ -147,13 +149,3 @@ def test_runs_where_parts_of_the_machine_are_hidden(terminal: Terminal, hidden: 
     terminal.wait_for(is_up)
     terminal.keys("q")
     ends_with(terminal, 0)
-
-
-def test_a_full_disk_leaves_no_half_snapshot(terminal: Terminal) -> None:
-    terminal.type(
-        "cd /dev; env -u HOME XDG_STATE_HOME=/dev/full/x " + IODASH + " snapshot -o /dev/full/x; echo status=$?\n"
-    )
-    screen = terminal.wait_for("status=")
-    assert "status=1" in screen
-    assert "iodash: " in screen
-    assert "Traceback" not in screen

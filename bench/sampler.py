@@ -1,0 +1,55 @@
+"""Reading and subtracting alone, once a second, beside `iotop-c -b -P`: no screen, no output, no rules."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.common import Crowd, Result, find, milliseconds, ratio, side_by_side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bench.common import Effort
+
+CROWDS = (100, 1000, 5000)
+_GOALS = {100: 0.4, 1000: 0.25, 5000: 0.25}
+
+
+def run(effort: Effort) -> Iterator[Result]:
+    contenders = {
+        "sampler": ([sys.executable, "-m", "bench.sampler"], None),
+        "iotop-c": ([find("iotop-c"), "-b", "-P", "-d", "1"], None),
+    }
+    costs = {}
+    for count in CROWDS:
+        with Crowd(count) as crowd:
+            usages = side_by_side(crowd, contenders, rounds=effort.rounds, seconds=effort.seconds)
+        costs[count] = {name: milliseconds(used) for name, used in usages.items()}
+        for name, cost in costs[count].items():
+            yield Result(f"{name}, {count} processes: CPU", cost, None, "ms/s")
+        yield Result(f"sampler / iotop-c -b -P, {count} processes", ratio(*usages.values()), _GOALS[count])
+    few, many = costs[1000], costs[5000]
+    slope = (many["sampler"] - few["sampler"]) / (many["iotop-c"] - few["iotop-c"])
+    yield Result("cost of each further process, sampler / iotop-c", slope, 0.3)
+
+
+def sample_forever() -> None:
+    """The sampler's work at its own pace."""
+    from iodash.sampling.frames import FrameBuilder
+    from iodash.sources import Demand
+    from iodash.sources.local import LocalSource
+
+    source, builder, demand = LocalSource(Path("/proc"), Path("/sys"), gpu=False), FrameBuilder(), Demand()
+    old = source.sample(demand)
+    while True:
+        time.sleep(max(0.0, old.monotonic + 1 - time.monotonic()))
+        new = source.sample(demand)
+        builder.frame(old, new)
+        old = new
+
+
+if __name__ == "__main__":
+    sample_forever()
