@@ -67,7 +67,7 @@ def _inside(file: Path, seconds: float) -> None:
             self.run_worker(note_lags(self))
 
     settings = Settings()
-    Measured(Monitor(LocalSource(settings.procfs, settings.sysfs), settings.delay), settings).run()
+    Measured(lambda: Monitor(LocalSource(settings.procfs, settings.sysfs), settings.delay), settings).run()
 
 
 if __name__ == "__main__":
