@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "iotop": "processes as iotop prints them; without -b the screen, processes in full",
     "iostat": "devices as iostat prints them",
     "dstat": "the machine as dstat prints it",
+    "doctor": "watches for a while, then says what holds the GPUs back and what this host hides",
     "where": "what serves a path: mount, file system, devices or server",
     "snapshot": "one frame to a file",
 }

@@ -53,9 +53,8 @@ def print_frames(settings: Settings, show: Callable[[Frame], None], *, every_fie
 
     try:
         source = open_source(settings.procfs, settings.sysfs, gpu=settings.gpu, wait_for_gpu=True)
-        Stream(source, settings.delay, Demand(threads=settings.threads, every_field=every_field)).run(
-            handle, settings.iter
-        )
+        demand = Demand(threads=settings.threads, every_field=every_field)
+        Stream(source, settings.delay, demand, frozenset(settings.pid)).run(handle, settings.iter)
     finally:
         if csv_file is not None:
             csv_file.close()

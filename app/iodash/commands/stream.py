@@ -86,11 +86,14 @@ def prepare_output() -> None:
 
 
 class Stream:
-    """Feeds the frames of a source to a function until enough were shown or a signal says stop."""
+    """Feeds the frames of a source to a function until enough were shown or a signal says stop.
 
-    def __init__(self, source: Source, delay: float, demand: Demand) -> None:
+    With `pinned` pids only their trees are judged as jobs.
+    """
+
+    def __init__(self, source: Source, delay: float, demand: Demand, pinned: frozenset[int] = frozenset()) -> None:
         self._source = source
-        self._monitor = Monitor(source, delay)
+        self._monitor = Monitor(source, delay, pinned)
         self._monitor.demand = demand
         self._showing = False
         self._stopped: Stopped | None = None

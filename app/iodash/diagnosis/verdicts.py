@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from iodash.diagnosis.causes import NO_BLAME
 from iodash.diagnosis.finding import LEVELS, Finding
 from iodash.diagnosis.rules import RULES
 from iodash.diagnosis.rules.waits import idle_words
@@ -19,9 +20,6 @@ WARM_UP_S = 6.0
 
 CONFIRMATIONS = 2
 """How many frames in a row must agree before another cause takes the line."""
-
-NO_BLAME = frozenset({"gpu_fed", "no_gpu_work", "unknown"})
-"""Causes that name nobody."""
 
 _MOST_EVIDENCE = 4
 

@@ -30,7 +30,7 @@ def doctor_json(verdict: Verdict, verdicts: Sequence[Verdict], checks: Sequence[
 
 
 def doctor_lines(verdicts: Sequence[Verdict], checks: Sequence[HostCheck]) -> list[str]:
-    """The same as lines: each verdict with its evidence and what to try, then what this host hides and how to show it."""
+    """The same as lines: each verdict with its evidence and advice, then what this host hides and the remedy."""
     lines: list[str] = []
     for verdict in verdicts:
         subject = f"{verdict.job}: " if verdict.job else ""

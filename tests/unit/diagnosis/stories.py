@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tests.ui.frames import NOW, device, frame, gpu, gpu_process, process, system
-
 from iodash.diagnosis.jobs import find_jobs
 from iodash.diagnosis.scene import Scene
 from iodash.diagnosis.signals import measure
@@ -14,6 +12,7 @@ from iodash.diagnosis.verdicts import judge
 from iodash.model.members import CgroupRow, DataPlace, JobRows, MemberRow
 from iodash.model.missing import Missing
 from iodash.model.sample import GpuDriver
+from tests.ui.frames import NOW, device, frame, gpu, gpu_process, process, system
 
 if TYPE_CHECKING:
     from iodash.model.frame import DeviceRow, Frame, ProcessRow, Verdict

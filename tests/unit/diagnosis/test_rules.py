@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.ui.frames import device, process
-from tests.unit.diagnosis.stories import FIRST_WORKER, FUSE, MIB, NFS, Story, cgroup
 
-from iodash.diagnosis.verdicts import NO_BLAME
+from iodash.diagnosis.causes import NO_BLAME
 from iodash.model.members import IoLimit
 from iodash.model.missing import Missing
+from tests.ui.frames import device, process
+from tests.unit.diagnosis.stories import FIRST_WORKER, FUSE, MIB, NFS, Story, cgroup
 
 BUSY_DISK = device(
     state="saturated",

@@ -1,0 +1,121 @@
+"""What this host hides from iodash, told from a frame, and the exact remedy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from iodash.formatting.units import byte_amount
+from iodash.model.checkup import HostCheck
+from iodash.model.missing import Missing, known
+
+if TYPE_CHECKING:
+    from iodash.model.frame import Frame
+
+_SMALL_SHARED_MEMORY = 1 << 30
+_SHOW_OTHERS = "run as root, in a container with --pid=host --cap-add SYS_PTRACE"
+
+
+def check_host(frame: Frame) -> tuple[HostCheck, ...]:
+    """Every check, those that pass too, in the order in which they matter for a verdict."""
+    checks = (
+        _gpu_driver(frame),
+        _gpu_processes(frame),
+        _process_io(frame),
+        _namespace(frame),
+        _waits(frame),
+        _delay_accounting(frame),
+        _pressure(frame),
+        _devices(frame),
+        _shared_memory(frame),
+    )
+    return tuple(check for check in checks if check is not None)
+
+
+def _gpu_driver(frame: Frame) -> HostCheck:
+    driver = frame.gpu_driver
+    if driver.status == "ok":
+        version = f", driver {driver.version}" if driver.version else ""
+        return HostCheck("GPUs", f"ok, {len(frame.gpus)} seen{version}")
+    remedies = {
+        "no_library": "in Docker: --gpus all with NVIDIA_DRIVER_CAPABILITIES=utility; else install the NVIDIA driver",
+        "not_loaded": "load the NVIDIA kernel module (modprobe nvidia) or look at dmesg why it does not load",
+        "version_mismatch": "the driver was upgraded: reboot, or unload and reload its kernel module",
+        "not_answering": "the driver hangs: look at dmesg for Xid errors; a reset or reboot may be needed",
+        "off": "leave out --no-gpu",
+        "starting": "wait a little longer (--for)",
+        "error": "try nvidia-smi on the host and in the container",
+    }
+    status = driver.status.replace("_", " ")
+    return HostCheck("GPUs", f"{status}: {driver.message}" if driver.message else status, remedies[driver.status])
+
+
+def _gpu_processes(frame: Frame) -> HostCheck | None:
+    notes = sorted({gpu.processes_note for gpu in frame.gpus if gpu.processes_note})
+    hidden = any(isinstance(gpu.processes, Missing) for gpu in frame.gpus)
+    if not frame.gpus:
+        return None
+    if not notes and not hidden:
+        return HostCheck("processes on GPUs", "ok")
+    return HostCheck("processes on GPUs", "; ".join(notes) or "hidden", "in a container: --pid=host")
+
+
+def _process_io(frame: Frame) -> HostCheck:
+    hidden = sum(row.read_bytes_per_s is Missing.NO_PERMISSION for row in frame.processes)
+    if not hidden:
+        return HostCheck("I/O of processes", "ok")
+    return HostCheck("I/O of processes", f"no permission for {hidden} of {len(frame.processes)}", _SHOW_OTHERS)
+
+
+def _namespace(frame: Frame) -> HostCheck:
+    if not frame.host.pid_namespace:
+        return HostCheck("processes of the whole host", "ok")
+    return HostCheck(
+        "processes of the whole host", "only those of this container are in sight", "docker run --pid=host"
+    )
+
+
+def _waits(frame: Frame) -> HostCheck | None:
+    members = frame.readings.members.values()
+    if not members:
+        return None
+    if any(member.waits_readable for member in members):
+        return HostCheck("what the job waits for (wchan)", "ok")
+    return HostCheck("what the job waits for (wchan)", "not readable", f"run as the job's user, or {_SHOW_OTHERS}")
+
+
+def _delay_accounting(frame: Frame) -> HostCheck:
+    what = "I/O delay of processes"
+    if frame.host.delay_accounting:
+        return HostCheck(what, "ok, for processes started since it is on")
+    remedy = "on the host: sysctl kernel.task_delayacct=1 (or boot with delayacct), then start the job again"
+    return HostCheck(what, "off" if frame.host.delay_accounting is False else "unknown", remedy)
+
+
+def _pressure(frame: Frame) -> HostCheck:
+    value = frame.system.pressure_io_some_percent
+    if not isinstance(value, Missing):
+        return HostCheck("pressure (PSI)", "ok")
+    return HostCheck(
+        "pressure (PSI)", value.words, "boot with psi=1 on a kernel with CONFIG_PSI; mount the host's /proc"
+    )
+
+
+def _devices(frame: Frame) -> HostCheck:
+    disks = [device for device in frame.devices if device.total]
+    if disks:
+        return HostCheck("block devices", f"ok, {len(disks)} physical")
+    return HostCheck("block devices", "none in sight", "mount the host's /proc and /sys (--procfs, --sysfs)")
+
+
+def _shared_memory(frame: Frame) -> HostCheck | None:
+    size, used = known(frame.system.shared_memory_total_bytes), known(frame.system.shared_memory_used_bytes)
+    for facts in frame.readings.facts.values():
+        if (own := known(facts.shared_memory_total_bytes)) is not None:
+            size, used = own, known(facts.shared_memory_used_bytes)
+            break
+    if size is None:
+        return None
+    if size >= _SMALL_SHARED_MEMORY and (used or 0) < 0.8 * size:
+        return HostCheck("/dev/shm", f"ok, {byte_amount(used or 0)} of {byte_amount(size)} used")
+    status = f"{byte_amount(used or 0)} of {byte_amount(size)} used"
+    return HostCheck("/dev/shm", status, "docker run --shm-size=16g (or --ipc=host)")
