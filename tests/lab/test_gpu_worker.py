@@ -423,6 +423,7 @@ def test_a_sleeping_gpu_gets_no_call(stage: Stage) -> None:
         _, gpus = until(reader, fresh(gpus))
     assert [gpu.status for gpu in gpus] == ["ok", "asleep"]
     assert gpus[1].util_percent is Missing.OFF
+    assert gpus[1].processes == (), "nobody uses a GPU that sleeps"
     assert not [line for line in stage.lines() if line.split()[3] == "1"]
     state.write_text("active\n")
     until(reader, lambda _, g: g[1].status == "ok")

@@ -151,7 +151,7 @@ def test_intel_shows_its_engines(machine: Machine, gpus: OtherGpus) -> None:
 def test_a_card_that_sleeps_is_not_read(machine: Machine, gpus: OtherGpus) -> None:
     machine.card("card0", AMD, vendor="0x1002", gpu_busy_percent="5", power__runtime_status="suspended")
     (gpu,) = read(gpus)
-    assert (gpu.status, gpu.util_percent) == ("asleep", Missing.OFF)
+    assert (gpu.status, gpu.util_percent, gpu.processes) == ("asleep", Missing.OFF, ())
 
 
 def test_values_that_can_not_be_are_missing(machine: Machine, gpus: OtherGpus) -> None:

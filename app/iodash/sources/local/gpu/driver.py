@@ -152,7 +152,8 @@ class Driver:
         """The record of a GPU, and those of its instances."""
         address = slot.identity["address"]
         if address is not None and not self._awake(address):
-            return [_bare(slot, now, "asleep", "off", "asleep: reading it would wake it")]
+            asleep = _bare(slot, now, "asleep", "off", "asleep: reading it would wake it")
+            return [{**asleep, "processes": []}]
         if slot.gpu is None and now >= slot.try_at and self._up:
             self._open(slot, now)
         if slot.gpu is not None:

@@ -103,7 +103,8 @@ def _counters(card: Card, clients: list[DrmClient], visible: frozenset[int]) -> 
         processes=Missing.UNSUPPORTED,
     )
     if not card.awake():
-        return bare.unmeasured(Missing.OFF, "asleep", "powered down by the kernel; reading it would wake it")
+        asleep = bare.unmeasured(Missing.OFF, "asleep", "asleep: reading it would wake it")
+        return replace(asleep, processes=())
     return replace(
         bare,
         util_percent=card.util_percent(),
