@@ -330,3 +330,10 @@ def test_printing_sends_no_escape_sequence_even_to_a_terminal() -> None:
         written, status = _on_a_terminal(*arguments)
         assert status == 0
         assert b"\x1b" not in written
+
+
+def test_an_unknown_theme_is_wrong_usage_and_names_those_there_are() -> None:
+    written, status = _on_a_terminal("--theme", "nonsense", "--no-gpu")
+    assert status == 2
+    assert written.startswith(b"iodash: --theme: no theme 'nonsense'; the themes are dark, light")
+    assert written.count(b"\n") == 1
