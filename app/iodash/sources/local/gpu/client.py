@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ class GpuReader:
         self._look_at = 0.0
         self._absence = ""
         self._last_read: float | None = None
-        self._interval = 1.0
+        self._gaps = deque([self._options.floor_s], maxlen=3)
         self._awake_since = 0.0
         self._past_cpu_s = 0.0
         if pid_namespace is None:
@@ -121,9 +122,9 @@ class GpuReader:
         """Notes the rhythm of the readings. After a pause of our own (Ctrl-Z) nothing is overdue yet."""
         if self._last_read is not None:
             gap = now - self._last_read
-            if gap > 2 * self._interval + SILENT_S:
+            if gap > 2 * max(self._gaps) + SILENT_S:
                 self._awake_since = now
-            self._interval = min(LONGEST_INTERVAL_S, max(self._options.floor_s, gap))
+            self._gaps.append(min(LONGEST_INTERVAL_S, max(self._options.floor_s, gap)))
         self._last_read = now
 
     def _nvidia(self, visible: Collection[int], now: float) -> tuple[GpuDriver, tuple[GpuCounters, ...]]:
@@ -132,9 +133,10 @@ class GpuReader:
         link = self._link
         if link is None:
             return GpuDriver("no_library", message=self._absence), ()
-        lead = min(0.25 * self._interval, 2 * link.took_s + 0.03)
+        interval = min(self._gaps)
+        lead = min(0.25 * interval, 2 * link.took_s + 0.1 * interval)
         overdue = link.overdue_s(now, self._awake_since)
-        link.request(now + self._interval - lead)
+        link.request(now + interval - lead)
         answer = link.latest()
         if answer is None:
             return self._without_answer(link, overdue), ()
