@@ -95,7 +95,7 @@ def no_job(frame: Frame) -> Verdict:
         summary = f"no process uses {'the GPU' if count == 1 else f'any of the {count} GPUs'}"
         advice = "start the job; in a container, --pid=host shows the processes of others"
     else:
-        summary = f"no training seen, and no GPU: {frame.gpu_driver.message or frame.gpu_driver.status}"
+        summary = "no training seen, and no GPU in sight"
         advice = "name the job with -p PID to have it judged by its own waits"
     return Verdict("no_gpu_work", "high" if frame.gpus else "low", summary, (), advice, frame.interval_s)
 
