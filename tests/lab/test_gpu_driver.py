@@ -124,6 +124,23 @@ def test_an_older_driver_lacks_what_it_lacks(stage: Stage, monkeypatch: pytest.M
     assert (record["memory_used_bytes"], record["processes"]) == (GIB, [[7, GIB]])
 
 
+def test_a_gpu_that_supports_nothing_optional_is_still_a_row(stage: Stage) -> None:
+    optional = (
+        "Samples",
+        "PowerUsage",
+        "TotalEnergyConsumption",
+        "TemperatureV",
+        "ClockInfo",
+        "FieldValues",
+        "MigMode",
+    )
+    stage.play({**HEALTHY, **{f"fail.nvmlDeviceGet{call}": 3 for call in optional}, "gpu.gpm": 0})
+    (record,) = stage.driver().poll()
+    assert (record["status"], record["message"], record["util_percent"]) == ("ok", "", 95)
+    assert set(record["missing"].values()) <= {"unsupported", "not_measured", "off"}
+    assert "power_watts" not in record
+
+
 def test_memory_in_records_of_another_size_makes_the_list_worthless(stage: Stage) -> None:
     stage.play({"gpu.memtotal": GIB, "gpu.memused": 1, "gpu.proc0": f"7 {2 * GIB}"})
     (record,) = stage.driver().poll()

@@ -16,7 +16,9 @@ import pytest
 
 from iodash.model.missing import Missing
 from iodash.model.sample import GpuProcess
+from iodash.sources.local.gpu.library import Library
 from iodash.sources.local.gpu.link import LAUNCH
+from tests.lab.nvml.build import SONAME, library_directory
 from tests.lab.nvml.scenario import EIGHT, GIB, HEALTHY, MIG
 from tests.lab.nvml.stage import needs_compiler, until
 
@@ -521,3 +523,21 @@ def test_processes_of_live_children_are_joined(stage: Stage) -> None:
             until(stage.reader(), lambda _, g: bool(g) and g[0].processes == expected, frozenset({child.pid}))
         finally:
             child.kill()
+
+
+def test_a_library_where_the_loader_does_not_look_is_loaded_by_its_path(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.play(HEALTHY)
+    monkeypatch.delenv("LD_LIBRARY_PATH")
+    found = Library(library_directory() / SONAME, preload=True)
+    monkeypatch.setattr("iodash.sources.local.gpu.client.find_library", lambda: found)
+    until(stage.reader(), is_ok)
+
+
+def test_a_library_that_is_none_is_an_error_with_its_name(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = stage.procfs / SONAME
+    broken.write_bytes(b"not a library")
+    monkeypatch.setattr("iodash.sources.local.gpu.client.find_library", lambda: Library(broken, preload=True))
+    driver, _ = until(stage.reader(), lambda d, _: d.status == "error")
+    assert str(broken) in driver.message
