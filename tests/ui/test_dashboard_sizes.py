@@ -13,8 +13,9 @@ from iodash.model.frame import UnattributedRow
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
+from iodash.ui.themes import THEMES
 from tests.ui.frames import NOW, device, frame, gpu, process
-from tests.ui.scripted import MIB, busy, crowd, stage
+from tests.ui.scripted import MIB, Stage, busy, crowd, stage
 
 SIZES = [(200, 60), (120, 40), (80, 24), (60, 16)]
 
@@ -265,3 +266,22 @@ async def test_without_colour_the_selection_and_the_state_words_still_show(monke
         row = next(strip for strip in strips if "4120" in strip.text)
         assert any(segment.style is not None and segment.style.reverse for segment in row)
         assert "SATURATED" in it.text()
+        for key in ("up", "T", "T"):
+            await it.press(key)
+            styles = [part.style for strip in it.app.screen._compositor.render_strips() for part in strip if part.style]
+            colours = {colour for style in styles for colour in (style.color, style.bgcolor) if colour is not None}
+            assert all(colour.is_default for colour in colours)
+
+
+async def test_every_theme_looks_the_same_at_the_start_and_after_a_change() -> None:
+    def looks(it: Stage) -> list[str]:
+        return [str(part.style) for strip in it.app.screen._compositor.render_strips() for part in strip]
+
+    for theme in THEMES:
+        async with stage(Settings(theme=theme)) as it:
+            await it.give(BUSY)
+            before = looks(it)
+            await it.press(*["T"] * len(THEMES))
+            it.app._dashboard._end_hint(it.app._dashboard._hint)
+            await it.pilot.pause()
+            assert looks(it) == before

@@ -13,6 +13,7 @@ from textual.widgets import OptionList
 from iodash.model.frame import InterfaceRow
 from iodash.model.sample import GpuDriver, ProcessKey
 from iodash.ui import styles, themes
+from iodash.ui.looks import LookScreen, look
 from iodash.ui.panels.gpus import GpuPanel
 from iodash.ui.panels.header import Header
 from iodash.ui.panels.lines import Lines
@@ -48,6 +49,9 @@ class Parts(App[None]):
         self._make = make
         themes.register(self)  # type: ignore[arg-type]
         self.theme = theme
+
+    def get_default_screen(self) -> LookScreen:
+        return LookScreen()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(themes.VARIABLES)
@@ -103,11 +107,11 @@ async def test_every_theme_paints_the_words(theme: str) -> None:
         for panel in app.query(Lines):
             panel.show_frame(BUSY, view(BUSY))
         await pilot.pause()
-        before = app.query_one(GpuPanel).get_component_rich_style("lines--read")
+        before = look(app.query_one(GpuPanel), "read")
         app.theme = theme
         await pilot.pause()
-        after = app.query_one(GpuPanel).get_component_rich_style("lines--read")
-        write = app.query_one(GpuPanel).get_component_rich_style("lines--write")
+        after = look(app.query_one(GpuPanel), "read")
+        write = look(app.query_one(GpuPanel), "write")
         assert after.color != write.color
         assert (after == before) is (theme == "dark")
         strip = app.query_one(GpuPanel).render_line(1)

@@ -61,7 +61,9 @@ class DashboardApp(App[object]):
         settings: the options.
         clock: seconds that never go back.
         """
-        super().__init__(css_path=[str(path) for path in stylesheets()])
+        super().__init__(
+            css_path=[str(path) for path in stylesheets()], ansi_color=True if themes.no_colour() else None
+        )
         self.settings = settings
         self._open_monitor = open_monitor
         self._monitor: Monitor | None = None
@@ -76,7 +78,14 @@ class DashboardApp(App[object]):
         self._units = Units.KIB if settings.kilobytes else Units.IEC
         self._csv: CsvWriter | None = None
         themes.register(self)
-        self.set_reactive(App.theme, themes.first_theme(settings.theme))
+        self._begin_with(themes.first_theme(settings.theme))
+
+    def _begin_with(self, theme: str) -> None:
+        if themes.theme(theme).ansi:
+            self.theme = theme
+        else:  # without the watcher, which would parse every stylesheet again
+            self.set_reactive(App.theme, theme)
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The colour words of the stylesheets, for every theme."""

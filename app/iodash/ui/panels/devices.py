@@ -164,7 +164,7 @@ class DevicesPanel(Panel):
     def show_info(self) -> None:
         """Says in the rule what there is no room for."""
         ascii = self._shown is not None and self._shown[1].ascii
-        self._rule.show(self._info(self._ordered[1]), ascii=ascii)
+        self._rule.show(self._info(self._ordered[1]), focused=self._table.has_focus, ascii=ascii)
 
     def show_again(self) -> None:
         """Shows the last frame again."""

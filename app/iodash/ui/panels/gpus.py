@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from iodash.ui.looks import look
 from iodash.ui.panels.gpu_lines import driver_line, gpu_lines
 from iodash.ui.panels.lines import Line, Lines
 from iodash.ui.widgets.rule import rule_strip
@@ -71,9 +72,9 @@ class GpuPanel(Lines):
             self.title,
             rule_info(frame),
             self.size.width,
-            title_style=self.get_component_rich_style("lines--title"),
-            line_style=self.get_component_rich_style("lines--rule"),
-            info_style=self.get_component_rich_style("lines--quiet"),
+            title_style=look(self, "focused" if self.has_focus else "title"),
+            line_style=look(self, "rule"),
+            info_style=look(self, "quiet"),
             ascii=view.ascii,
         )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from rich.segment import Segment
 from textual.geometry import Region
 from textual.strip import Strip
 
 from iodash.formatting.cells import ELLIPSIS, cell_width, crop
+from iodash.ui.looks import segments
 from iodash.ui.panels.panel import Panel
 
 if TYPE_CHECKING:
@@ -17,23 +17,9 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
 Piece: TypeAlias = tuple[str, str]
-"""Some safe text and the word for its look: `""` for the usual one, else one of `WORDS`."""
+"""Some safe text and the word for its look: `""` for the usual one, else one of `looks.WORDS`."""
 
 Line: TypeAlias = list[Piece]
-
-WORDS: tuple[str, ...] = (
-    "read",
-    "write",
-    "ok",
-    "warn",
-    "alarm",
-    "quiet",
-    "strong",
-    "title",
-    "banner",
-    "spark",
-    "rule",
-)
 
 
 def width_of(line: Line) -> int:
@@ -78,7 +64,6 @@ class Lines(Panel):
     As high as its lines where its style says `height: auto`.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{word}" for word in WORDS}
     DEFAULT_CSS = "Lines { width: 1fr; height: auto; padding: 0 1; }"
     ALLOW_SELECT = False
 
@@ -118,6 +103,16 @@ class Lines(Panel):
         """Lays the content out for the new size."""
         self._draw(self.size.width, self.size.height)
 
+    def on_focus(self) -> None:
+        """The title shows where the keys go."""
+        self._strips.clear()
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """The title shows where the keys go."""
+        self._strips.clear()
+        self.refresh()
+
     def notify_style_update(self) -> None:
         """Forgets what was drawn in the old colours."""
         super().notify_style_update()
@@ -143,10 +138,6 @@ class Lines(Panel):
                 self.refresh(Region(0, y, width, 1))
 
     def _strip(self, line: Sequence[Piece], width: int) -> Strip:
-        base = self.rich_style
-        segments = [
-            Segment(text, self.get_component_rich_style(f"lines--{word}") if word else base)
-            for text, word in line
-            if text
-        ]
-        return Strip(segments).crop_extend(0, width, base)
+        if self.has_focus:
+            line = [(text, "focused" if word == "title" else word) for text, word in line]
+        return Strip(segments(self, line)).crop_extend(0, width, self.rich_style)

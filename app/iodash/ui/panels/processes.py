@@ -154,11 +154,15 @@ class ProcessesPanel(Panel):
 
     def show_info(self) -> None:
         """Says in the rule what is listed, and what there is no room for."""
-        if self._shown is not None and self._prepared is not None:
+        focused = self._table.has_focus
+        if self._shown is None or self._prepared is None:
+            self._rule.show((), focused=focused)
+        else:
             frame, view = self._shown
             self._rule.show(
                 self._info(len(self._prepared[2]), len(frame.processes)),
                 title="THREADS" if frame.threads else self.title,
+                focused=focused,
                 ascii=view.ascii,
             )
 

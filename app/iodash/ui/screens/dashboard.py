@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.screen import Screen
-
 from iodash.ui.keys import bindings
 from iodash.ui.layout import EVERYTHING, GOOD_HEIGHT, GOOD_WIDTH, share_lines
+from iodash.ui.looks import LookScreen
 from iodash.ui.panels.devices import DevicesPanel
 from iodash.ui.panels.footer import Footer
 from iodash.ui.panels.gpus import GpuPanel
@@ -47,7 +46,7 @@ _PLOT_SHARE = 0.45
 _LEAST_PLOT = 9
 
 
-class Dashboard(Screen[None], inherit_bindings=False):
+class Dashboard(LookScreen, inherit_bindings=False):
     """All panels on one screen. Shows the frames it is given; it never reads or waits."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings()
@@ -212,8 +211,15 @@ class Dashboard(Screen[None], inherit_bindings=False):
         panel.sort_by(event.key)
 
     def on_descendant_focus(self) -> None:
-        """The footer speaks of the focused panel's selection."""
+        """The footer speaks of the focused panel's selection, its title shows that the keys go there."""
+        self._devices.show_info()
+        self._processes.show_info()
         self._say()
+
+    def on_descendant_blur(self) -> None:
+        """The title shows that the keys go elsewhere."""
+        self._devices.show_info()
+        self._processes.show_info()
 
     # Keys: panels
 

@@ -10,7 +10,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from iodash.formatting.units import Units
-from iodash.ui.panels.lines import WORDS, fitted
+from iodash.ui.looks import LOOKS
+from iodash.ui.panels.lines import fitted
 from iodash.ui.plots import Plot, plots_of, time_span, time_ticks
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def arrange(count: int, width: int, height: int) -> tuple[int, int]:
 class HistoryPlots(Widget):
     """The plots of a panel's main values. Drawn at most once a frame, and only while there is room for one."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{word}" for word in WORDS}
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(LOOKS)
     DEFAULT_CSS = "HistoryPlots { width: 1fr; height: 1fr; }"
     ALLOW_SELECT = False
 
@@ -147,7 +148,7 @@ class HistoryPlots(Widget):
 
     def _colour(self, word: str) -> Any:
         """The colour of a word as plotext takes it: red, green and blue, or the number of a terminal colour."""
-        colour = self.get_component_rich_style(f"lines--{word}").color
+        colour = self.get_component_rich_style(f"look--{word}").color
         if colour is None or colour.is_default or self.app.no_color:
             return None
         return tuple(colour.triplet) if colour.triplet is not None else colour.number
@@ -204,6 +205,6 @@ class HistoryPlots(Widget):
     def _line(self, line: Line, width: int) -> Strip:
         base = self.rich_style
         segments = [
-            Segment(text, self.get_component_rich_style(f"lines--{word}") if word else base) for text, word in line
+            Segment(text, self.get_component_rich_style(f"look--{word}") if word else base) for text, word in line
         ]
         return Strip(segments).crop_extend(0, width, base)

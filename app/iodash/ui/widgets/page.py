@@ -9,7 +9,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from iodash.ui.panels.lines import WORDS, Line, width_of
+from iodash.ui.looks import LOOKS
+from iodash.ui.panels.lines import Line, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class Page(ScrollView, can_focus=True):
     """Lines that are made anew for the width there is; scrolled by arrows, pages, `g`, `G`, `j`, `k` and the wheel."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{word}" for word in WORDS}
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(LOOKS)
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
         ("j", "scroll_down", "Down"),
@@ -58,7 +59,7 @@ class Page(ScrollView, can_focus=True):
         base = self.rich_style
         line = self._lines[y] if 0 <= y < len(self._lines) else []
         segments = [
-            Segment(text, self.get_component_rich_style(f"lines--{word}") if word else base)
+            Segment(text, self.get_component_rich_style(f"look--{word}") if word else base)
             for text, word in line
             if text
         ]

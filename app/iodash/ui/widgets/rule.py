@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual.strip import Strip
 from textual.widget import Widget
 
 from iodash.formatting.cells import cell_width, crop
+from iodash.ui.looks import look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,19 +41,20 @@ def rule_strip(
 class RuleLine(Widget):
     """The rule of a panel, redrawn only when its words change."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"rule--title", "rule--line", "rule--info"}
-
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
         self._parts: tuple[str, ...] = ()
+        self._focused = False
         self._ascii = False
 
-    def show(self, parts: Sequence[str], *, title: str | None = None, ascii: bool = False) -> None:
-        """Sets what stands at the right, the most important part first, and another title."""
-        new = (tuple(parts), title or self._title, ascii)
-        if new != (self._parts, self._title, self._ascii):
-            self._parts, self._title, self._ascii = new
+    def show(
+        self, parts: Sequence[str], *, title: str | None = None, focused: bool = False, ascii: bool = False
+    ) -> None:
+        """Sets what stands at the right, the most important part first, the title, and whether the keys go here."""
+        new = (tuple(parts), title or self._title, focused, ascii)
+        if new != (self._parts, self._title, self._focused, self._ascii):
+            self._parts, self._title, self._focused, self._ascii = new
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -65,8 +67,8 @@ class RuleLine(Widget):
             self._title,
             GAP.join(parts),
             self.size.width,
-            title_style=self.get_component_rich_style("rule--title"),
-            line_style=self.get_component_rich_style("rule--line"),
-            info_style=self.get_component_rich_style("rule--info"),
+            title_style=look(self, "focused" if self._focused else "title"),
+            line_style=look(self, "rule"),
+            info_style=look(self, "quiet"),
             ascii=self._ascii,
         )

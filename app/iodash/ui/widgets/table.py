@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from rich.segment import Segment
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
 from iodash.formatting.cells import left, right
+from iodash.ui.looks import segments
 from iodash.ui.widgets.fit import FLEXIBLE_LEAST, Slot, fit_columns
 
 if TYPE_CHECKING:
@@ -23,24 +23,9 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 Piece: TypeAlias = tuple[str, str]
-"""Some text, and the word for its look: `""` for the usual one, else one of `WORDS`."""
+"""Some text, and the word for its look: `""` for the usual one, else one of `looks.WORDS`."""
 
 Line: TypeAlias = tuple[Piece, ...]
-
-WORDS: tuple[str, ...] = (
-    "heading",
-    "sorted",
-    "read",
-    "write",
-    "quiet",
-    "ok",
-    "warn",
-    "alarm",
-    "strong",
-    "selected",
-    "blurred",
-    "foot",
-)
 
 WHEEL_ROWS = 3
 
@@ -56,7 +41,6 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     which gets at least `flexible_share` of the width.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"table--{word}" for word in WORDS}
     ALLOW_SELECT = False
 
     class HeadingClicked(Message):
@@ -384,12 +368,9 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         """One line: the heading, a row, or the foot."""
         strip = self._strips.get(y)
         if strip is None:
-            base = self.rich_style
             line = self._drawn[y] if y < len(self._drawn) else ()
-            segments = [
-                Segment(text, self.get_component_rich_style(f"table--{word}") if word else base) for text, word in line
-            ]
-            strip = self._strips[y] = Strip(segments).adjust_cell_length(self.size.width, base)
+            strip = Strip(segments(self, line)).adjust_cell_length(self.size.width, self.rich_style)
+            self._strips[y] = strip
         return strip
 
 
