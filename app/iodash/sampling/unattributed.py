@@ -54,9 +54,10 @@ class Unattributed:
         written = _over(_sum(row.write_bytes_per_s for row in disks), seconds)
         from_mounts = seconds * sum(or_zero(row.read_bytes_per_s) for row in mounts)
         to_mounts = seconds * sum(or_zero(row.write_bytes_per_s) for row in mounts)
-        fetched = seconds * sum(or_zero(row.read_bytes_per_s) for row in processes)
+        active = [row for row in processes if row.read_bytes_per_s or row.write_bytes_per_s]
+        fetched = seconds * sum(or_zero(row.read_bytes_per_s) for row in active)
         dirtied = seconds * sum(
-            max(0.0, or_zero(row.write_bytes_per_s) - or_zero(row.cancelled_write_bytes_per_s)) for row in processes
+            max(0.0, or_zero(row.write_bytes_per_s) - or_zero(row.cancelled_write_bytes_per_s)) for row in active
         )
         read_left = _beyond(read, max(0.0, fetched - from_mounts))
         written_left, from_balance = self._flush(old, new, written, max(0.0, dirtied - to_mounts))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from iodash.model.sample import Host
 
 _LOOK_AGAIN_S = 30.0
+_SYS_PTRACE = 19  # include/uapi/linux/capability.h
 _VISIBLE_TO_ALL = ("0", "off")
 
 
@@ -50,11 +51,7 @@ class Hidden:
                 f"Run as root, or: mount -o remount,hidepid=0 {self._procfs}"
             )
         if unreadable:
-            yield (
-                f"The I/O of {unreadable} of {processes} rows may not be read: "
-                f"{'start iodash' if os.geteuid() == 0 else 'run as root, or start it'} "
-                "in a container with docker run --cap-add SYS_PTRACE --pid=host."
-            )
+            yield f"The I/O of {unreadable} of {processes} rows may not be read: {_remedy(host)}."
         if host.pid_namespace:
             yield "Only this container's processes are in sight: docker run --pid=host shows those of the whole host."
         if host.delay_accounting is False:
@@ -81,3 +78,19 @@ class Hidden:
         options = dict(option.partition("=")[::2] for option in mount.options.split(","))
         value = options.get("hidepid", "0")
         return "" if value in _VISIBLE_TO_ALL else value
+
+
+def _remedy(host: Host) -> str:
+    """What lets this process read the I/O of others (ptrace(2), access mode checking)."""
+    flags = "docker run --cap-add SYS_PTRACE --pid=host"
+    if _may_trace():
+        return "the kernel protects it even from root"
+    if host.container is not None:
+        return f"start the container with {flags}"
+    return f"run as root, or in a container with {flags}"
+
+
+def _may_trace() -> bool:
+    """Whether this process has CAP_SYS_PTRACE."""
+    _, _, rest = (read_bytes("/proc/self/status") or b"").partition(b"\nCapEff:")
+    return bool(int(rest.split(None, 1)[0], 16) >> _SYS_PTRACE & 1) if rest else False

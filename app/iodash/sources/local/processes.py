@@ -9,30 +9,37 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import compress, repeat
+from operator import ne
 from typing import TYPE_CHECKING
 
 from iodash.model.missing import Missing
 from iodash.sources.local.fuse import FuseReaders
 from iodash.sources.local.io_priority import io_priority
 from iodash.sources.local.names import Identity, Names
-from iodash.sources.local.tracked import IO_BYTES, Budget, GoneError, Tracked
+from iodash.sources.local.tracked import IO_BYTES, GoneError, Tracked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from iodash.model.missing import Count
     from iodash.model.sample import Host, ProcessCounters
     from iodash.sources import Demand
+    from iodash.sources.local.process_files import ProcessStat
+    from iodash.sources.local.tracked import Budget
     from iodash.sources.local.users import UserNames
 
-IDLE_TURNS = 8
-"""An idle process has its stat file read every so many sweeps; an active one stays active for as many."""
+ACTIVE_TURNS = 8
+"""A process stays active, its stat file read in every sweep, for so many sweeps after it did something."""
+
+IDLE_TURNS = 16
+"""Every so many sweeps the stat file of a process that does nothing is read all the same."""
 
 NAMES_WAIT_S = 0.05
 NAMES_WAIT_IN_FULL_S = 0.2
 _NAMES_AGE_S = 5.0
-_NAMES_IN_TURN = 256
-_FOREVER = 1 << 62
+_NAMES_IN_TURN = 2048
 
 
 class ProcessReader:
@@ -53,6 +60,14 @@ class ProcessReader:
         self._known: dict[str, Tracked] = {}
         self._rows: dict[int, ProcessCounters] = {}
         self._owners: dict[str, str] = {}
+        self._kept: list[Tracked] = []
+        self._loose: list[Tracked] = []
+        self._denied: list[Tracked] = []
+        self._descriptors: list[int] = []
+        self._before: list[bytes] = []
+        self._stale = False
+        self._active: set[Tracked] = set()
+        self._created: Count = Missing.NOT_MEASURED
         self._turn = 0
         self._fresh: list[Tracked] = []
         self._ask: list[Tracked] = []
@@ -63,15 +78,23 @@ class ProcessReader:
     @property
     def unreadable(self) -> int:
         """Of how many processes the I/O may not be read."""
-        return sum(1 for tracked in self._known.values() if tracked.io_state is Missing.NO_PERMISSION)
+        return sum(1 for tracked in self._denied if tracked.io_state is Missing.NO_PERMISSION)
 
-    def read(self, demand: Demand, host: Host) -> Mapping[int, ProcessCounters]:
-        """The rows by pid (or tid). Raises OSError where the tree can't be listed."""
+    def read(self, demand: Demand, host: Host, created: Count = Missing.NOT_MEASURED) -> Mapping[int, ProcessCounters]:
+        """The rows by pid (or tid). Raises OSError where the tree can't be listed.
+
+        Args:
+            demand: whose stat files are wanted.
+            host: what the units of the counters are.
+            created: how many processes the machine has created so far, read just before. While that stays the same
+                nobody new can be there, and `/proc` need not be listed.
+        """
         self._turn += 1
         self._boot_time, self._clock_ticks = host.boot_time, host.clock_ticks
-        names = self._list_threads() if self._threads else os.listdir(self._procfs)
+        born = self._follow_list() if isinstance(created, Missing) or created != self._created else []
+        self._created = created
         self._look_at(demand)
-        self._sweep(names, _FOREVER if demand.every_field else self._turn)
+        self._sweep(born, in_full=demand.every_field)
         self._identify(NAMES_WAIT_IN_FULL_S if demand.every_field else NAMES_WAIT_S)
         return dict(self._rows)
 
@@ -97,51 +120,78 @@ class ProcessReader:
         return list(owners)
 
     def _look_at(self, demand: Demand) -> None:
-        for key in demand.visible:
+        for key in demand.visible | demand.members:
             tracked = self._known.get(str(key.tid if self._threads else key.pid))
             if tracked is not None:
-                tracked.stat_due = self._turn
-                tracked.active_until = max(tracked.active_until, self._turn + 1)
+                self._active.add(tracked)
                 if self._local:
                     self._read_priority(tracked)
 
-    def _sweep(self, names: list[str], due: int) -> None:
-        known, pread, seen = self._known, os.pread, 0
-        for name in names:
-            tracked = known.get(name)
-            if tracked is None:
-                if name.isdigit():
-                    seen += self._meet(name)
-                continue
-            seen += 1
+    def _follow_list(self) -> list[str]:
+        """Drops the processes that are no longer listed; the numbers of those that were not there before."""
+        listed = set(self._list_threads() if self._threads else os.listdir(self._procfs))
+        for name in self._known.keys() - listed:
+            self._drop(name)
+        return [name for name in listed.difference(self._known) if name.isdigit()]
+
+    def _sweep(self, born: list[str], *, in_full: bool) -> None:
+        if self._stale:
+            self._line_up()
+        changed = self._find_changed()
+        busy = {*(self._kept[index] for index in changed), *self._active, *self._loose}
+        self._active = set()
+        for tracked in busy:
+            if self._known.get(str(tracked.number)) is tracked:
+                self._attempt(tracked, self._refresh, in_full, born)
+        for index in changed:
+            self._before[index] = self._kept[index].io_raw
+        first, step = (0, 1) if in_full else (self._turn % IDLE_TURNS, IDLE_TURNS)
+        for tracked in self._denied[first::step]:
+            if tracked not in busy:
+                self._attempt(tracked, self._refresh, in_full, born)
+        for tracked in self._kept[first::step]:
+            if tracked not in busy:
+                self._attempt(tracked, self._glance, in_full, born)
+        for name in sorted(born, key=int):
+            self._meet(name)
+
+    def _attempt(self, tracked: Tracked, read: Callable[[Tracked, bool], None], in_full: bool, born: list[str]) -> None:
+        """Reads a process. One that is gone is dropped; its number may have been given to another one already."""
+        descriptor, state = tracked.io_fd, tracked.io_state
+        try:
+            read(tracked, in_full)
+        except GoneError:
+            name = str(tracked.number)
+            self._drop(name)
+            born.append(name)
+        if tracked.io_fd != descriptor or tracked.io_state is not state:
+            self._stale = True
+
+    def _line_up(self) -> None:
+        """Puts the kept descriptors in a row, so that reading and comparing them takes no Python step for each."""
+        known = self._known.values()
+        self._kept = [tracked for tracked in known if tracked.io_fd >= 0]
+        self._loose = [tracked for tracked in known if tracked.io_fd < 0 and tracked.io_state is None]
+        self._denied = [tracked for tracked in known if tracked.io_fd < 0 and tracked.io_state is not None]
+        self._descriptors = [tracked.io_fd for tracked in self._kept]
+        self._before = [tracked.io_raw for tracked in self._kept]
+        self._stale = False
+
+    def _find_changed(self) -> list[int]:
+        """Reads all kept io files; the positions of those whose bytes are not what they were, or that can't be read."""
+        differs: list[bool] = []
+        before = iter(self._before)
+        reading = map(os.pread, self._descriptors, repeat(IO_BYTES), repeat(0))
+        while len(differs) < len(self._descriptors):
             try:
-                if tracked.io_fd >= 0:
-                    raw = pread(tracked.io_fd, IO_BYTES, 0)
-                    if raw == tracked.io_raw and tracked.stat_due > due:
-                        continue
-                    self._refresh(name, tracked, raw, due)
-                elif tracked.io_state is None or tracked.stat_due <= due:
-                    self._refresh(name, tracked, self._reopen(tracked), due)
-            except (GoneError, OSError):
-                seen -= 1
-                self._drop(name)
-                seen += self._meet(name)
-        if seen != len(known):
-            for name in known.keys() - set(names):
-                self._drop(name)
+                differs.extend(map(ne, reading, before))
+            except OSError:
+                next(before)  # the failed reading has taken none of these
+                differs.append(True)
+        return list(compress(range(len(differs)), differs))
 
-    def _reopen(self, tracked: Tracked) -> bytes:
-        """The io file of a process without a kept descriptor; one that may not be read is tried only now and then."""
-        if tracked.io_state is not None and time.monotonic() < tracked.io_retry:
-            return tracked.io_raw
-        before = tracked.io_state
-        raw = tracked.read_io()
-        if tracked.io_state is not before:
-            tracked.io_raw = b"changed"
-        return raw
-
-    def _meet(self, name: str) -> int:
-        """Begins to follow a process; 1 if there is one."""
+    def _meet(self, name: str) -> None:
+        """Begins to follow a process, if it is still there."""
         directory = f"{self._procfs}/{name}"
         pid, tid = int(name), 0
         if self._threads:
@@ -151,41 +201,58 @@ class ProcessReader:
         try:
             tracked = Tracked(directory, pid, tid, self._budget)
         except (GoneError, OSError, ValueError):
-            return 0
-        tracked.active_until = tracked.stat_due = self._turn + 1
+            return
+        tracked.active_until = self._turn + 1
         self._known[name] = tracked
         self._fresh.append(tracked)
-        return 1
+        self._active.add(tracked)
+        self._stale = True
 
     def _drop(self, name: str) -> None:
         tracked = self._known.pop(name)
         tracked.close()
         self._rows.pop(int(name), None)
+        self._stale = True
 
-    def _refresh(self, name: str, tracked: Tracked, raw: bytes, due: int) -> None:
-        moved = raw != tracked.io_raw
-        if moved:
-            tracked.take_io(raw)
-        tracked.live = None
-        before = tracked.stat
-        changed = tracked.update_stat()
-        if changed:
-            self._judge_program(tracked, before.program)
-        if moved or tracked.stat.counters.cpu_ticks != before.counters.cpu_ticks:
-            tracked.active_until = self._turn + IDLE_TURNS
-        active = tracked.active_until > self._turn
-        tracked.stat_due = self._turn + 1 + (0 if active else (tracked.key.pid - self._turn - 1) % IDLE_TURNS)
-        if active or due == _FOREVER:
+    def _refresh(self, tracked: Tracked, in_full: bool) -> None:
+        """Reads both files; one that may not be read only now and then."""
+        state = tracked.io_state
+        moved = False
+        if state is None or time.monotonic() >= tracked.io_retry:
+            raw = tracked.read_io()
+            moved = raw != tracked.io_raw or tracked.io_state is not state
+            if moved:
+                tracked.live = None
+                tracked.take_io(raw)
+                tracked.reads_fuse = self._fuse.reads(tracked.key)
+        self._take(tracked, tracked.update_stat(), moved, in_full)
+
+    def _glance(self, tracked: Tracked, in_full: bool) -> None:
+        """Reads the stat file of a process whose io file is as it was."""
+        before = tracked.update_stat()
+        if before is not None or in_full or tracked.stat_fd >= 0:
+            self._take(tracked, before, False, in_full)
+
+    def _take(self, tracked: Tracked, before: ProcessStat | None, moved: bool, in_full: bool) -> None:
+        """Makes a new row if anything changed, and decides how closely the process is watched from now on."""
+        if (before is not None and tracked.stat.counters.cpu_ticks != before.counters.cpu_ticks) or moved:
+            tracked.active_until = self._turn + ACTIVE_TURNS
+        if tracked.active_until > self._turn:
+            self._active.add(tracked)
             tracked.wants_stat_fd = True
-        elif tracked.stat_fd >= 0:
+        elif not in_full and tracked.stat_fd >= 0:
             tracked.release_stat()
-        if moved:
-            changed = True
-            self._read_fuse(tracked)
-        if due == _FOREVER and self._local:
-            self._read_priority(tracked)
-        if changed or tracked.io_priority is not tracked.counters.io_priority:
-            self._rows[int(name)] = tracked.build(self._boot_time, self._clock_ticks)
+        if before is not None:
+            self._judge_program(tracked, before.program)
+        if in_full:
+            tracked.wants_stat_fd = True
+            if self._local:
+                self._read_priority(tracked)
+        if moved or before is not None or tracked.io_priority is not tracked.counters.io_priority:
+            self._build(tracked)
+
+    def _build(self, tracked: Tracked) -> None:
+        self._rows[tracked.number] = tracked.build(self._boot_time, self._clock_ticks)
 
     def _judge_program(self, tracked: Tracked, before: tuple[bytes, bytes, bytes]) -> None:
         if tracked.stat.program != before:
@@ -195,12 +262,9 @@ class ProcessReader:
             self._ask.append(tracked)
 
     def _read_priority(self, tracked: Tracked) -> None:
-        found = io_priority(tracked.key.tid or tracked.key.pid, tracked.stat.nice_class)
+        found = io_priority(tracked.number, tracked.stat.nice_class)
         if found != tracked.io_priority:
             tracked.io_priority = found
-
-    def _read_fuse(self, tracked: Tracked) -> None:
-        tracked.reads_fuse = self._fuse.reads(tracked.key)
 
     def _identify(self, wait_s: float) -> None:
         """Asks who the new and changed processes are, waits a little for the new, and completes the rows."""
@@ -218,20 +282,20 @@ class ProcessReader:
         for key, identity in arrived:
             found = self._known.get(str(key.tid or key.pid))
             if found is not None and found.key == key and identity.uid is not None and identity != found.identity:
-                self._take(found, identity)
+                self._name(found, identity)
         for uid, user in self._users.arrived().items():
             for tracked in self._known.values():
                 if tracked.identity is not None and tracked.identity.uid == uid and tracked.identity.user != user:
-                    self._take(tracked, tracked.identity._replace(user=user))
+                    self._name(tracked, tracked.identity._replace(user=user))
         for tracked in self._fresh:
             if tracked.identity is None:
-                self._take(tracked, self._provisional(tracked))
+                self._name(tracked, self._provisional(tracked))
         self._fresh = []
         self._ask = []
 
-    def _take(self, tracked: Tracked, identity: Identity) -> None:
+    def _name(self, tracked: Tracked, identity: Identity) -> None:
         tracked.identity = identity
-        self._rows[tracked.key.tid or tracked.key.pid] = tracked.build(self._boot_time, self._clock_ticks)
+        self._build(tracked)
 
     def _provisional(self, tracked: Tracked) -> Identity:
         """What the directory's owner tells, until the process itself is read: root where it hides its memory."""

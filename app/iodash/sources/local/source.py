@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from iodash.model.details import ProcessDetails
+    from iodash.model.missing import Count
     from iodash.model.sample import Host, ProcessCounters, ProcessKey
     from iodash.sources import Demand
 
@@ -112,7 +113,7 @@ class LocalSource:
         system = self._system.read()
         devices = _part(self._devices.read, Missing.NOT_MEASURED, "The devices", failures)
         mounts = _part(self._mounts.read, (), "The network mounts", failures)
-        processes = self._read_processes(demand, host, failures)
+        processes = self._read_processes(demand, host, system.processes_created, failures)
         if self._wait_for_gpu:
             self._gpu.wait_first(max(0.0, began + _GPU_WAIT_S - time.monotonic()))
             self._wait_for_gpu = False
@@ -137,7 +138,9 @@ class LocalSource:
             readings=readings,
         )
 
-    def _read_processes(self, demand: Demand, host: Host, failures: list[str]) -> Mapping[int, ProcessCounters]:
+    def _read_processes(
+        self, demand: Demand, host: Host, created: Count, failures: list[str]
+    ) -> Mapping[int, ProcessCounters]:
         if self._processes is None or self._threads != demand.threads:
             if self._processes is not None:
                 self._processes.close()
@@ -147,7 +150,7 @@ class LocalSource:
             )
         reader = self._processes
         nothing: Mapping[int, ProcessCounters] = {}
-        return _part(lambda: reader.read(demand, host), nothing, "The processes", failures)
+        return _part(lambda: reader.read(demand, host, created), nothing, "The processes", failures)
 
     def _own_cost(self) -> OwnCounters:
         workers_cpu_s, workers_resident = self._gpu.own()

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from iodash.sources.local.names import Identity
     from iodash.sources.local.process_files import ProcessStat
 
-IO_BYTES = 1024
+IO_BYTES = 256
+"""More than seven numbers of 64 bits need, and little enough for the allocator's small blocks."""
+
 STAT_BYTES = 2048
 GONE = (errno.ESRCH, errno.ENOENT)
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE)
@@ -46,8 +48,8 @@ class Tracked:
     """What is kept of one process or thread from sweep to sweep.
 
     `io_fd` is the kept descriptor of its io file, -1 while there is none: then `io_state` is None where the file is
-    opened anew each time, else why it is not read. A kept descriptor follows its process: after a reuse of the number
-    it fails with ESRCH. Without one the start time tells.
+    opened anew each time, else why it is not read. `io_raw` are the bytes that `io` was made of. A kept descriptor
+    follows its process: after a reuse of the number it fails with ESRCH. Without one the start time tells.
     """
 
     __slots__ = (
@@ -65,9 +67,9 @@ class Tracked:
         "io_state",
         "key",
         "live",
+        "number",
         "reads_fuse",
         "stat",
-        "stat_due",
         "stat_fd",
         "stat_raw",
         "stat_read_at",
@@ -81,6 +83,7 @@ class Tracked:
     def __init__(self, directory: str, pid: int, tid: int, budget: Budget) -> None:
         """Reads everything once. Raises GoneError, and OSError where even the stat file can't be read."""
         self.directory = directory
+        self.number = tid or pid
         self.budget = budget
         self.io_fd = self.stat_fd = -1
         self.io_raw = self.stat_raw = b""
@@ -91,7 +94,7 @@ class Tracked:
         self.io_priority: Text = Missing.NOT_MEASURED
         self.reads_fuse = False
         self.live: IoCounters | None = None
-        self.stat_due = self.active_until = 0
+        self.active_until = 0
         self.stat_read_at = self.asked_at = 0.0
         self.wants_stat_fd = False
         try:
@@ -151,24 +154,30 @@ class Tracked:
         except ValueError:
             self.io = Missing.UNSUPPORTED
 
-    def update_stat(self) -> bool:
-        """Reads the stat file; whether anything in it changed. Raises GoneError."""
+    def update_stat(self) -> ProcessStat | None:
+        """Reads the stat file again. The reading before it if anything changed, else None. Raises GoneError."""
         try:
             raw = self._read_stat()
-            now = time.monotonic()
-            if raw == self.stat_raw:
-                self.stat_read_at = now
-                return False
+        except OSError as error:
+            if error.errno in _EXHAUSTED:
+                return None
+            raise GoneError from None
+        now = time.monotonic()
+        if raw == self.stat_raw:
+            self.stat_read_at = now
+            return None
+        try:
             stat = parse_stat(raw, now, self.stat_read_at)
-        except (OSError, ValueError):
+        except ValueError:
             raise GoneError from None
         if stat.start_ticks != self.key.start_ticks:
             raise GoneError
-        reaped = stat.counters.reaped != self.stat.counters.reaped
+        before = self.stat
         self.stat_raw, self.stat, self.stat_read_at = raw, stat, now
-        if reaped and self.key.tid == 0:
+        self.live = None
+        if stat.counters.reaped != before.counters.reaped and self.key.tid == 0:
             self._read_live()
-        return True
+        return before
 
     def _read_live(self) -> None:
         """Reads the live threads, then the whole again, so that a child whose end the stat file told is in it."""
