@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import accumulate
 
-from wcwidth import wcwidth
-
 ELLIPSIS = "…"
+
+_NARROW = re.compile("[ -~…←-↓─-▟▲▸▼⠀-⣿]*")
+"""ASCII and the signs that iodash draws with: one cell each."""
+
+
+@lru_cache(maxsize=4096)
+def _letter_width(letter: str) -> int:
+    from wcwidth import wcwidth  # tables that take as long to load as the first frame has to spare
+
+    return max(wcwidth(letter), 0)
 
 
 @lru_cache(maxsize=8192)
 def cell_width(text: str) -> int:
     """How many terminal cells `text` takes. It must have been through `safe_text`, so no character is negative."""
-    if text.isascii():
+    if text.isascii() or _NARROW.fullmatch(text):
         return len(text)
-    return sum(max(wcwidth(character), 0) for character in text)
+    return sum(map(_letter_width, text))
 
 
 def crop(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
@@ -28,7 +37,7 @@ def crop(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     room = width - len(ellipsis)
     if text.isascii():
         return text[:room] + ellipsis
-    used = accumulate(max(wcwidth(character), 0) for character in text)
+    used = accumulate(map(_letter_width, text))
     return text[: bisect_right(list(used), room)] + ellipsis
 
 

@@ -21,5 +21,10 @@ def styles_folder() -> Path:
 
 
 def stylesheets() -> list[Path]:
-    """Every stylesheet, in the order of their names."""
+    """The stylesheets of the dashboard, in the order of their names."""
     return sorted(styles_folder().glob("*.tcss"))
+
+
+def screen_stylesheet(name: str) -> str:
+    """The stylesheet of a screen that is seldom opened, for its `CSS_PATH`: read only then."""
+    return str(styles_folder() / "screens" / f"{name}.tcss")

@@ -6,13 +6,22 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from wcwidth import wcwidth
 
 from iodash.columns import DEVICE_COLUMNS, PROCESS_COLUMNS
+from iodash.formatting.cells import _NARROW
 from iodash.ui.keys import footer_keys
 from iodash.ui.layout import EVERYTHING, share_lines
 from iodash.ui.panels.footer import keys_that_fit
 from iodash.ui.panels.lines import plain_text, width_of
 from iodash.ui.widgets.fit import fit_columns
+
+
+def test_every_sign_that_is_taken_for_one_cell_wide_is() -> None:
+    signs = [chr(code) for code in range(0x20, 0x2900) if _NARROW.fullmatch(chr(code))]
+    assert len(signs) > 500
+    assert [sign for sign in signs if wcwidth(sign) != 1] == []
+
 
 PANELS = ("verdict", "strip", "gpus", "devices", "processes")
 

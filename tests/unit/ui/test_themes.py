@@ -2,15 +2,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from textual.color import Color
 
 from iodash.ui import styles, themes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAINTED = [name for name in themes.THEMES if not themes.theme(name).ansi]
 READABLE = ("read", "write", "ok", "warn", "alarm", "quiet", "strong")
@@ -79,7 +76,7 @@ def test_the_colour_blind_theme_tells_all_states_apart(eyes: tuple[tuple[float, 
 def test_every_theme_knows_every_word_that_the_styles_use() -> None:
     for name in themes.THEMES:
         assert set(READABLE) | {"rule", "chosen", "chosen-text"} <= set(themes.theme(name).variables)
-    used = set(re.findall(r"\$([a-z-]+)", "".join(path.read_text() for path in styles.stylesheets())))
+    used = set(re.findall(r"\$([a-z-]+)", "".join(path.read_text() for path in styles.styles_folder().rglob("*.tcss"))))
     textual = {"background", "foreground", "surface"}
     assert used <= set(themes.VARIABLES) | textual
 
@@ -111,7 +108,8 @@ def test_no_color_starts_with_the_terminals_own_colours(monkeypatch: pytest.Monk
 def test_the_stylesheets_are_found_in_a_checkout_and_in_a_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert {"lines.tcss", "gpus.tcss", "help.tcss"} <= {path.name for path in styles.stylesheets()}
+    assert {"lines.tcss", "gpus.tcss"} <= {path.name for path in styles.stylesheets()}
+    assert Path(styles.screen_stylesheet("help")).is_file()
     packaged = tmp_path / "styles"
     packaged.mkdir()
     (packaged / "one.tcss").touch()

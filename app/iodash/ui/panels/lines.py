@@ -70,6 +70,7 @@ class Lines(Panel):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._drawn: list[Line] = []
+        self._drawn_size = (0, 0)
         self._strips: dict[int, Strip] = {}
         self._height_wanted = 0
 
@@ -119,7 +120,11 @@ class Lines(Panel):
         self._strips.clear()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the content area."""
+        """One line of the content area. The first frame is drawn before the first resize event comes."""
+        if self._drawn_size != self.size:
+            self._strips.clear()
+            self._drawn_size = (self.size.width, self.size.height)
+            self._drawn = self.lines(*self._drawn_size)[: self.size.height]
         strip = self._strips.get(y)
         if strip is None:
             line = self._drawn[y] if y < len(self._drawn) else []

@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from iodash.formatting.cells import cell_width, left
+from iodash.ui.styles import screen_stylesheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,7 @@ def matching(choices: Sequence[Choice], typed: str) -> list[Choice]:
 class ChooseScreen(ModalScreen["str | None"]):
     """Asks for one of some choices. Gives back its value, or None when the user leaves."""
 
+    CSS_PATH = screen_stylesheet("choose")
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "leave", "Leave"),
         ("up", "move(-1)", "Up"),

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from iodash.ui.screens.details_lines import details_lines
+from iodash.ui.styles import screen_stylesheet
 from iodash.ui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 class DetailsScreen(ModalScreen[None]):
     """The details of a process, read anew each second while it lives."""
 
+    CSS_PATH = screen_stylesheet("details")
     BINDINGS: ClassVar[list[BindingType]] = [("escape,enter", "leave", "Leave"), ("q,f10", "app.leave", "Quit")]
 
     def __init__(

@@ -15,6 +15,7 @@ from iodash.formatting.cells import left
 from iodash.model.missing import Missing
 from iodash.ui.keys import GROUPS, KEYS
 from iodash.ui.reasons import explain
+from iodash.ui.styles import screen_stylesheet
 from iodash.ui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def _in_ascii(keys: str) -> str:
 class HelpScreen(ModalScreen[None]):
     """The help over the dashboard, which goes on beneath."""
 
+    CSS_PATH = screen_stylesheet("help")
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,enter,question_mark,h,f1", "leave", "Leave"),
         ("q,f10", "app.leave", "Quit"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -96,6 +96,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         self._position = 0
         self._top = 0
         self._drawn: list[Line] = []
+        self._drawn_size = Size(0, 0)
         self._strips: dict[int, Strip] = {}
         self.follow = False
         self.ascii = False
@@ -244,9 +245,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
 
     def on_resize(self, event: events.Resize) -> None:
         """Fits columns and rows to the new size."""
-        self._fit(event.size.width)
-        self._bring_in_sight(self._position if self._selected is not None else None)
-        self._strips.clear()
+        self._take_size(event.size)
         self._draw()
         self.post_message(self.Moved(self))
 
@@ -285,6 +284,12 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         self._strips.clear()
 
     # Drawing
+
+    def _take_size(self, size: Size) -> None:
+        self._drawn_size = size
+        self._fit(size.width)
+        self._bring_in_sight(self._position if self._selected is not None else None)
+        self._strips.clear()
 
     def _draw(self) -> None:
         width, height = self.size
@@ -365,7 +370,10 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         return _joined(pieces)
 
     def render_line(self, y: int) -> Strip:
-        """One line: the heading, a row, or the foot."""
+        """One line: the heading, a row, or the foot. The first frame is drawn before the first resize event comes."""
+        if self._drawn_size != self.size:
+            self._take_size(self.size)
+            self._drawn = self._lines(self.size.height)
         strip = self._strips.get(y)
         if strip is None:
             line = self._drawn[y] if y < len(self._drawn) else ()
