@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,10 @@ def load_settings() -> tuple[Settings, list[str]]:
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return Settings(), []
+    except PermissionError as error:
+        if not os.access(folder, os.X_OK):  # another user's home, as HOME names it after `su`: nothing here is ours
+            return Settings(), []
+        return Settings(), [f"{file}: {error.strerror}; ignored"]
     except OSError as error:
         return Settings(), [f"{file}: {error.strerror}; ignored"]
     return parse_settings(content, file)
