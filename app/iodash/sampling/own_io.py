@@ -58,7 +58,7 @@ def first_foreign(process: ProcessCounters) -> Amounts | None:
 
 
 def own_growth(
-    old: Amounts, new: ProcessCounters, foreign: Amounts | None, lost: Amounts
+    old: Amounts, now: Amounts, live: IoCounters | None, foreign: Amounts | None, lost: Amounts
 ) -> tuple[Amounts, Amounts | None]:
     """What a process that has waited for children did itself since `old`, and its new foreign part.
 
@@ -67,15 +67,12 @@ def own_growth(
 
     Args:
         old: the counters before.
-        new: the process now.
+        now: the counters now.
+        live: those of its live threads alone, None when they could not be read.
         foreign: how much of `old` is not of its live threads, None when unknown.
         lost: the last known counters of its children that vanished.
     """
-    if isinstance(new.io, Missing):
-        raise ValueError("the counters are missing")
-    now = amounts(new.io)
     most = _minus(_minus(now, old), lost)
-    live = new.live_threads_io
     if live is None:
         return most, None if foreign is None else _plus(foreign, _minus(_minus(now, old), most))
     left = _minus(now, amounts(live))

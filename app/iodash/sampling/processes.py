@@ -160,12 +160,14 @@ def _growth(
         track.foreign = first_foreign(new)
         return Missing.NEW
     start = NOTHING if before is None else amounts(before)
-    grown = _difference(start, amounts(new.io))
+    now = amounts(new.io)
+    grown = _difference(start, now)
     if grown is None:
         track.foreign = first_foreign(new)
         return Missing.RESET
     if not new.key.tid and reaped(old) != reaped(new):
-        grown, track.foreign = own_growth(start, new, track.foreign, frame.lost_children(new.key.pid))
+        lost = frame.lost_children(new.key.pid)
+        grown, track.foreign = own_growth(start, now, new.live_threads_io, track.foreign, lost)
     return grown
 
 

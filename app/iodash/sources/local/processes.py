@@ -87,11 +87,12 @@ class ProcessReader:
             demand: whose stat files are wanted.
             host: what the units of the counters are.
             created: how many processes the machine has created so far, read just before. While that stays the same
-                nobody new can be there, and `/proc` need not be listed.
+                nobody new can be there, and `/proc` is listed only now and then.
         """
         self._turn += 1
         self._boot_time, self._clock_ticks = host.boot_time, host.clock_ticks
-        born = self._follow_list() if isinstance(created, Missing) or created != self._created else []
+        nobody_new = created == self._created and created not in (0, Missing.NOT_MEASURED)
+        born = [] if nobody_new and self._turn % ACTIVE_TURNS else self._follow_list()
         self._created = created
         self._look_at(demand)
         self._sweep(born, in_full=demand.every_field)
