@@ -62,9 +62,8 @@ def _inside(file: Path, seconds: float) -> None:
         app.exit()
 
     class Measured(DashboardApp):
-        def on_mount(self) -> None:
-            super().on_mount()
-            self.run_worker(note_lags(self))
+        def on_ready(self) -> None:
+            self.run_worker(note_lags(self), group="lags")
 
     settings = Settings()
     Measured(lambda: Monitor(LocalSource(settings.procfs, settings.sysfs), settings.delay), settings).run()
