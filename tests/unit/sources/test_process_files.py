@@ -1,0 +1,71 @@
+"""Whatever a process calls itself, its stat file is read right; what is no such file is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iodash.model.sample import IoCounters
+from iodash.sources.local.process_files import add_io, live_threads_io, parse_io, parse_stat
+from tests.fake_processes import add_process, io_file, put, stat_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNTER = st.integers(0, 2**64 - 1)
+
+
+@given(st.binary(max_size=15), st.integers(0, 2**40), st.tuples(*(st.integers(0, 2**31),) * 4))
+def test_any_name_leaves_the_fields_where_they_are(name: bytes, ticks: int, reaped: tuple[int, int, int, int]) -> None:
+    stat = parse_stat(stat_file(42, name, ppid=7, cpu=ticks, reaped=reaped, start=99, delay=3, threads=5), 1.5, 0.5)
+    assert (stat.name, stat.start_ticks) == (name, 99)
+    counters = stat.counters
+    assert (counters.ppid, counters.cpu_ticks, counters.reaped) == (7, ticks, reaped)
+    assert (counters.io_delay_ticks, counters.threads, counters.state) == (3, 5, "S")
+    assert (counters.read_at, counters.previous_read_at, counters.session) == (1.5, 0.5, 42)
+
+
+@given(st.binary(max_size=300))
+def test_anything_else_is_refused_as_a_value_error_or_read(raw: bytes) -> None:
+    for parse in (lambda: parse_stat(raw, 0.0), lambda: parse_io(raw)):
+        try:
+            parse()
+        except ValueError:
+            continue
+
+
+@given(st.tuples(*(COUNTER,) * 7))
+def test_io_counters_of_any_size(values: tuple[int, ...]) -> None:
+    assert parse_io(io_file(*values)) == IoCounters(*values)
+
+
+def test_kernel_threads_are_told_by_their_flag() -> None:
+    assert parse_stat(stat_file(2, b"kswapd0", flags=0x208040), 0.0).kernel_thread
+    assert not parse_stat(stat_file(2), 0.0).kernel_thread
+
+
+@pytest.mark.parametrize(
+    ("nice", "policy", "expected"), [(0, 0, "be/4"), (-20, 0, "be/0"), (19, 3, "be/7"), (0, 1, "rt/4"), (0, 5, "idle")]
+)
+def test_priority_that_cpu_priority_stands_for(nice: int, policy: int, expected: str) -> None:
+    assert parse_stat(stat_file(2, nice=nice, policy=policy), 0.0).nice_class == expected
+
+
+def test_an_old_kernels_shorter_line_is_enough() -> None:
+    raw = b" ".join(stat_file(2, delay=4).split()[:42])
+    assert parse_stat(raw, 0.0).counters.io_delay_ticks == 4
+
+
+def test_live_threads_are_summed_and_vanished_ones_left_out(tmp_path: Path) -> None:
+    directory = add_process(tmp_path, 9)
+    put(directory / "task" / "9", io=io_file(1, 2, 3, 4, 5, 6, 7))
+    put(directory / "task" / "10", io=io_file(10, 20, 30, 40, 50, 60, 70))
+    (directory / "task" / "11").mkdir()
+    assert live_threads_io(str(directory)) == IoCounters(11, 22, 33, 44, 55, 66, 77)
+    put(directory / "task" / "10", io=b"nonsense")
+    assert live_threads_io(str(directory)) is None
+    assert live_threads_io(str(tmp_path / "12")) is None
+    assert add_io([]) == IoCounters(0, 0, 0, 0, 0, 0, 0)
