@@ -17,7 +17,7 @@ from iodash.model.missing import Missing
 from iodash.sources.local.fuse import FuseReaders
 from iodash.sources.local.io_priority import io_priority
 from iodash.sources.local.names import Identity, Names
-from iodash.sources.local.tracked import IO_BYTES, GoneError, Tracked
+from iodash.sources.local.tracked import EXHAUSTED, IO_BYTES, GoneError, Tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -130,7 +130,12 @@ class ProcessReader:
 
     def _follow_list(self) -> list[str]:
         """Drops the processes that are no longer listed; the numbers of those that were not there before."""
-        listed = set(self._list_threads() if self._threads else os.listdir(self._procfs))
+        try:
+            listed = set(self._list_threads() if self._threads else os.listdir(self._procfs))
+        except OSError as error:
+            if error.errno in EXHAUSTED:
+                return []
+            raise
         for name in self._known.keys() - listed:
             self._drop(name)
         return [name for name in listed.difference(self._known) if name.isdigit()]

@@ -21,8 +21,9 @@ IO_BYTES = 256
 """More than seven numbers of 64 bits need, and little enough for the allocator's small blocks."""
 
 STAT_BYTES = 2048
-GONE = (errno.ESRCH, errno.ENOENT)
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE)
+EXHAUSTED = (errno.EMFILE, errno.ENFILE)
+"""No descriptors are left, which says nothing about the file."""
+
 _CHILDLESS = (0, 0, 0, 0)
 
 
@@ -133,7 +134,7 @@ class Tracked:
         self._close_io()
         if error.errno == errno.ESRCH:
             raise GoneError from None
-        if error.errno in _EXHAUSTED:
+        if error.errno in EXHAUSTED:
             self.budget.left = 0
             self.io_state = Missing.NOT_MEASURED
             self.io_retry = 0.0
@@ -159,7 +160,7 @@ class Tracked:
         try:
             raw = self._read_stat()
         except OSError as error:
-            if error.errno in _EXHAUSTED:
+            if error.errno in EXHAUSTED:
                 return None
             raise GoneError from None
         now = time.monotonic()
