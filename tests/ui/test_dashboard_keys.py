@@ -257,8 +257,8 @@ async def test_pause_freezes_what_is_shown_while_sampling_goes_on(key: str) -> N
         assert 99 not in it.pids()
         assert 12 in it.pids()
         assert len(it.monitor.history.series("", "disk_read_bytes_per_s")) == 2
-        assert it.app._frozen is not None
-        assert len(it.app._frozen.series("", "disk_read_bytes_per_s")) == 1
+        assert it.app._feed._frozen is not None
+        assert len(it.app._feed._frozen.series("", "disk_read_bytes_per_s")) == 1
         await it.press(key)
         assert it.pids() == [99]
         assert "PAUSED" not in it.text()
@@ -267,7 +267,7 @@ async def test_pause_freezes_what_is_shown_while_sampling_goes_on(key: str) -> N
 async def test_the_banner_says_how_old_the_frame_is() -> None:
     now = 100.0
     async with stage() as it:
-        it.app._clock = lambda: now
+        it.app._feed._clock = lambda: now
         await it.give(THREE)
         await it.press("space")
         now = 175.0

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
 from textual.binding import Binding
+from textual.worker import WorkerFailed
 
 from iodash.formatting.units import Units
 from iodash.model.failure import Failure, UsageError
 from iodash.model.settings import DELAYS
 from iodash.ui import themes
+from iodash.ui.feed import Feed
 from iodash.ui.screens.dashboard import Dashboard
 from iodash.ui.styles import stylesheets
 from iodash.ui.view import View
@@ -24,12 +26,9 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.screen import Screen
 
-    from iodash.model.details import ProcessDetails
     from iodash.model.frame import Frame
-    from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
     from iodash.monitor import Monitor
-    from iodash.outputs.csv import CsvWriter
     from iodash.sampling.history import History
     from iodash.sources import Source
     from iodash.ui.panels.processes import ProcessesPanel
@@ -64,19 +63,11 @@ class DashboardApp(App[object]):
         super().__init__(
             css_path=[str(path) for path in stylesheets()], ansi_color=True if themes.no_colour() else None
         )
-        self.settings = settings
-        self._open_monitor = open_monitor
-        self._monitor: Monitor | None = None
-        self._delay = settings.delay
-        self._clock = clock
         self.failure: Failure | None = None
-        self._dashboard = Dashboard(settings, self._read_details)
-        self._newest: Frame | None = None
-        self._frames = 0
-        self._frozen: History | None = None
-        self._shown_at = 0.0
+        self._feed = Feed(open_monitor, settings, clock)
+        self._dashboard = Dashboard(settings, self._feed.details)
+        self._ascii = settings.ascii
         self._units = Units.KIB if settings.kilobytes else Units.IEC
-        self._csv: CsvWriter | None = None
         themes.register(self)
         self._begin_with(themes.first_theme(settings.theme))
 
@@ -106,80 +97,57 @@ class DashboardApp(App[object]):
 
     def on_unmount(self) -> None:
         """Ends the sampler; nobody waits for a reading that hangs."""
-        if self._monitor is not None:
-            self._monitor.close()
+        self._feed.close()
 
     def _start(self) -> None:
         self.run_worker(self._take_frames(), name="frames", exclusive=True)
 
     async def _take_frames(self) -> None:
         try:
-            self._monitor = await asyncio.to_thread(self._open_monitor)
-            self._monitor.delay = self._delay
-            self._monitor.demand = self._dashboard.demand()
-            async for frame in self._monitor.frames():
-                await self._take(frame)
-                if self._frames == self.settings.iter:
-                    self.exit(return_code=0)
-                    return
+            async for frame in self._feed.frames(self._dashboard.demand):
+                if not self._feed.paused:
+                    await self._dashboard.prepare(frame)
+                if not self._feed.paused:
+                    self._show(frame)
         except Failure as failure:
             self.failure = failure
             self.exit(return_code=1)
-        finally:
-            if self._csv is not None:
-                self._csv.close()
-
-    async def _take(self, frame: Frame) -> None:
-        self._newest = frame
-        self._frames += 1
-        if self.settings.output is not None:
-            await asyncio.to_thread(self._write_csv, frame)
-        if self._frozen is None:
-            await self._dashboard.prepare(frame)
-        if self._frozen is None:
-            self._show(frame)
-
-    def _write_csv(self, frame: Frame) -> None:
-        if self._csv is None:
-            from iodash.outputs.csv import CsvWriter
-
-            assert self.settings.output is not None
-            self._csv = CsvWriter(self.settings.output, self.settings)
-        self._csv.write(frame)
+        else:
+            if self.return_code is None:
+                self.exit(return_code=0)
 
     # What is shown
 
-    def _view(self, monitor: Monitor) -> View:
+    def _view(self, history: History) -> View:
         return View(
-            history=self._frozen or monitor.history,
+            history=history,
             units=self._units,
-            ascii=self.settings.ascii,
-            paused_s=None if self._frozen is None else self._clock() - self._shown_at,
+            ascii=self._ascii,
+            paused_s=self._feed.age_s,
             full=self._dashboard.full,
-            delay=self._delay,
+            delay=self._feed.delay,
         )
 
     def _show(self, frame: Frame) -> None:
-        if self._monitor is not None:
-            self._shown_at = self._clock()
-            self._dashboard.show_frame(frame, self._view(self._monitor))
+        self._feed.shown()
+        self._show_by_view(frame)
 
     def _show_again(self) -> None:
-        if (frame := self._dashboard.frame) is not None and self._monitor is not None:
-            self._dashboard.show_frame(frame, self._view(self._monitor))
+        if (frame := self._dashboard.frame) is not None:
+            self._show_by_view(frame)
+
+    def _show_by_view(self, frame: Frame) -> None:
+        if (history := self._feed.history) is not None:
+            self._dashboard.show_frame(frame, self._view(history))
 
     def _show_age(self) -> None:
-        if self._frozen is not None and self._monitor is not None:
-            self._dashboard.show_age(self._view(self._monitor))
+        if self._feed.paused and (history := self._feed.history) is not None:
+            self._dashboard.show_age(self._view(history))
 
     def on_processes_panel_demand_changed(self, event: ProcessesPanel.DemandChanged) -> None:
         """The next reading fetches what is looked at now."""
         event.stop()
-        if self._monitor is not None:
-            self._monitor.demand = self._dashboard.demand()
-
-    async def _read_details(self, key: ProcessKey) -> ProcessDetails | None:
-        return None if self._monitor is None else await self._monitor.details(key)
+        self._feed.look_at(self._dashboard.demand())
 
     # Keys
 
@@ -189,28 +157,24 @@ class DashboardApp(App[object]):
 
     def action_pause(self) -> None:
         """Freezes what is shown, or shows the newest frame. Sampling goes on."""
-        if self._dashboard.frame is None or self._monitor is None:
+        if self._dashboard.frame is None:
             return
-        if self._frozen is None:
-            self._frozen = self._monitor.history.copy()
+        if not self._feed.paused:
+            self._feed.freeze()
             self._show_age()
-        else:
-            self._frozen = None
-            if self._newest is not None:
-                self._show(self._newest)
+        elif (newest := self._feed.thaw()) is not None:
+            self._show(newest)
 
     def action_slower(self) -> None:
         """The next longer interval."""
-        self._set_delay(next((delay for delay in DELAYS if delay > self._delay), DELAYS[-1]))
+        self._set_delay(next((delay for delay in DELAYS if delay > self._feed.delay), DELAYS[-1]))
 
     def action_faster(self) -> None:
         """The next shorter interval."""
-        self._set_delay(next((delay for delay in reversed(DELAYS) if delay < self._delay), DELAYS[0]))
+        self._set_delay(next((delay for delay in reversed(DELAYS) if delay < self._feed.delay), DELAYS[0]))
 
     def _set_delay(self, seconds: float) -> None:
-        self._delay = seconds
-        if self._monitor is not None:
-            self._monitor.delay = seconds
+        self._feed.delay = seconds
         self._show_again()
 
     def action_units(self) -> None:
@@ -237,14 +201,12 @@ class DashboardApp(App[object]):
 
     async def action_snapshot(self) -> None:
         """Saves what is shown to two files and names them."""
-        from iodash.outputs.snapshot import write_snapshot
-
         frame = self._dashboard.frame
         if frame is None:
             self._dashboard.hint("There is no frame to save yet.")
             return
         try:
-            json_file, text_file = await asyncio.to_thread(write_snapshot, frame)
+            json_file, text_file = await self._feed.save(frame)
         except Failure as failure:
             self.notify(str(failure), severity="error", markup=False)
         else:
@@ -280,6 +242,6 @@ def run_dashboard(open_source: Callable[[], Source], settings: Settings) -> int:
     app.run()
     if app.failure is not None:
         raise app.failure
-    if app._exception is not None:
-        raise app._exception
+    if (reason := app._exception) is not None:
+        raise reason.error if isinstance(reason, WorkerFailed) else reason
     return app.return_code or 0

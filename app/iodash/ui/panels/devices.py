@@ -13,7 +13,7 @@ from iodash.ui.panels.panel import Panel
 from iodash.ui.panels.why_empty import COLLECTING, why_no_device
 from iodash.ui.reasons import device_reason
 from iodash.ui.widgets.rule import RuleLine
-from iodash.ui.widgets.table import LiveTable, Piece
+from iodash.ui.widgets.table import LiveTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from iodash.model.frame import DeviceRow, Frame
     from iodash.model.settings import Settings
     from iodash.ui.view import View
+    from iodash.ui.widgets.table_lines import Piece
 
 _BY_KEY: dict[str, Column[DeviceRow]] = {column.key: column for column in DEVICE_COLUMNS}
 

@@ -19,7 +19,7 @@ from iodash.ui.panels.panel import Panel
 from iodash.ui.panels.why_empty import COLLECTING, why_no_process
 from iodash.ui.reasons import process_reason
 from iodash.ui.widgets.rule import RuleLine
-from iodash.ui.widgets.table import LiveTable, Piece
+from iodash.ui.widgets.table import LiveTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from iodash.model.frame import Frame, ProcessRow
     from iodash.model.settings import Settings
     from iodash.ui.view import View
+    from iodash.ui.widgets.table_lines import Piece
 
 _BY_KEY: dict[str, Column[ProcessRow]] = {column.key: column for column in PROCESS_COLUMNS}
 

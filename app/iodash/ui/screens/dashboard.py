@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from iodash.ui.keys import bindings
 from iodash.ui.layout import EVERYTHING, GOOD_HEIGHT, GOOD_WIDTH, share_lines
-from iodash.ui.looks import LookScreen
-from iodash.ui.panels.devices import DevicesPanel
 from iodash.ui.panels.footer import Footer
 from iodash.ui.panels.gpus import GpuPanel
 from iodash.ui.panels.header import Header
@@ -16,6 +14,7 @@ from iodash.ui.panels.lines import Lines
 from iodash.ui.panels.processes import ProcessesPanel
 from iodash.ui.panels.strip import StripPanel
 from iodash.ui.panels.verdict import VerdictPanel
+from iodash.ui.screens.row_keys import RowKeys
 from iodash.ui.screens.too_small import TooSmall, too_small
 
 if TYPE_CHECKING:
@@ -33,12 +32,9 @@ if TYPE_CHECKING:
     from iodash.ui.panels.panel import Panel
     from iodash.ui.screens.history import HistoryPlots
     from iodash.ui.view import View
-    from iodash.ui.widgets.filter_line import FilterLine
     from iodash.ui.widgets.table import LiveTable
 
 HINT_SECONDS = 4.0
-
-ONLY_LOOKS = "iodash only looks: it sends no signal and changes no priority. Use kill, renice or ionice."
 
 _PLOT_SHARE = 0.45
 """How much of a full-screen table's height the plots beneath take."""
@@ -46,7 +42,7 @@ _PLOT_SHARE = 0.45
 _LEAST_PLOT = 9
 
 
-class Dashboard(LookScreen, inherit_bindings=False):
+class Dashboard(RowKeys, inherit_bindings=False):
     """All panels on one screen. Shows the frames it is given; it never reads or waits."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings()
@@ -56,18 +52,14 @@ class Dashboard(LookScreen, inherit_bindings=False):
     def __init__(
         self, settings: Settings, read_details: Callable[[ProcessKey], Awaitable[ProcessDetails | None]]
     ) -> None:
-        super().__init__()
-        self._read_details = read_details
+        super().__init__(settings, read_details)
         self._header = Header(id="header")
         self._verdict = VerdictPanel(id="verdict")
         self._strip = StripPanel(id="strip")
         self._gpus = GpuPanel(id="gpus")
-        self._devices = DevicesPanel(settings)
-        self._processes = ProcessesPanel(settings)
         self._footer = Footer()
         self._too_small = TooSmall()
         self._plots: HistoryPlots | None = None
-        self._filter: FilterLine | None = None
         self._hidden: set[str] = set()
         self._hint = ""
         self._shown: tuple[Frame, View] | None = None
@@ -106,7 +98,7 @@ class Dashboard(LookScreen, inherit_bindings=False):
                     panel.show_frame(frame, view)
             self._arrange()
             self._show_plots()
-            self._say()
+            self.say()
 
     def show_age(self, view: View) -> None:
         """Says how old the shown frame is."""
@@ -129,7 +121,7 @@ class Dashboard(LookScreen, inherit_bindings=False):
         """Shares the new size out."""
         self._arrange()
         if self._shown is not None:
-            self._again()
+            self.show_again()
 
     def _arrange(self) -> None:
         width, height = self.app.size
@@ -177,31 +169,37 @@ class Dashboard(LookScreen, inherit_bindings=False):
 
     # What is said in the footer
 
+    @property
+    def in_ascii(self) -> bool:
+        """Whether the screen keeps to ASCII."""
+        return self._shown is not None and self._shown[1].ascii
+
     def hint(self, text: str) -> None:
         """Says something for a moment."""
         self._hint = text
-        self._say()
+        self.say()
         self.set_timer(HINT_SECONDS, lambda: self._end_hint(text))
 
     def _end_hint(self, text: str) -> None:
         if self._hint == text:
             self._hint = ""
-            self._say()
+            self.say()
 
-    def _say(self) -> None:
+    def say(self) -> None:
+        """Says why something on the selected row is as it is, else the keys."""
         focused = self._devices if self._devices.table.has_focus else self._processes
         sentence = focused.reason if self._filter is None else "Enter keeps the filter, Esc clears it"
         width, height = self.app.size
         if not sentence and (width < GOOD_WIDTH or height < GOOD_HEIGHT):
             sentence = f"{width}x{height}, needs {GOOD_WIDTH}x{GOOD_HEIGHT} to show all"
-        self._footer.say(sentence, hint=self._hint, ascii=self._shown is not None and self._shown[1].ascii)
+        self._footer.say(sentence, hint=self._hint, ascii=self.in_ascii)
 
     def on_live_table_moved(self, event: LiveTable.Moved) -> None:
         """The footer and the sampler follow the selection."""
         event.stop()
         self._devices.show_info()
         self._processes.show_info()
-        self._say()
+        self.say()
         self.post_message(ProcessesPanel.DemandChanged())
 
     def on_live_table_heading_clicked(self, event: LiveTable.HeadingClicked) -> None:
@@ -214,7 +212,7 @@ class Dashboard(LookScreen, inherit_bindings=False):
         """The footer speaks of the focused panel's selection, its title shows that the keys go there."""
         self._devices.show_info()
         self._processes.show_info()
-        self._say()
+        self.say()
 
     def on_descendant_blur(self) -> None:
         """The title shows that the keys go elsewhere."""
@@ -232,10 +230,6 @@ class Dashboard(LookScreen, inherit_bindings=False):
                 return panel
         return self._processes
 
-    @property
-    def _table_panel(self) -> DevicesPanel | ProcessesPanel:
-        return self._devices if self.focused_panel is self._devices else self._processes
-
     def action_next_panel(self) -> None:
         """Focuses the next panel."""
         self.focus_next()
@@ -249,7 +243,7 @@ class Dashboard(LookScreen, inherit_bindings=False):
         if self.full is not None:
             return
         self._hidden ^= {key}
-        self._again()
+        self.show_again()
         if key in self._hidden and self.focused_panel.key in self._hidden:
             self.focus_next()
 
@@ -266,21 +260,21 @@ class Dashboard(LookScreen, inherit_bindings=False):
         self.full = key
         self._plots = HistoryPlots(id="plots")
         self.mount(self._plots, before=self._footer)
-        self._again()
+        self.show_again()
 
     def _leave_full(self) -> None:
         self.full = None
         if self._plots is not None:
             self._plots.remove()
             self._plots = None
-        self._again()
+        self.show_again()
 
     def _show_plots(self) -> None:
         if self._plots is not None and self._shown is not None:
             frame, view = self._shown
             self._plots.show(self._panel(self.full).series(frame), frame, view)
 
-    def _again(self) -> None:
+    def show_again(self) -> None:
         """Shows the shown frame anew, as after a change of the layout."""
         if self._shown is not None:
             frame, view = self._shown
@@ -296,148 +290,6 @@ class Dashboard(LookScreen, inherit_bindings=False):
             self._choose(replace(self._processes.choice, filter=""))
         elif self.full is not None:
             self._leave_full()
-
-    def action_help(self) -> None:
-        """Opens the help."""
-        from iodash.ui.screens.help import HelpScreen
-
-        self.app.push_screen(HelpScreen(ascii=self._shown is not None and self._shown[1].ascii))
-
-    def action_only_looks(self) -> None:
-        """Says that iodash changes nothing."""
-        self.hint(ONLY_LOOKS)
-
-    # Keys: rows
-
-    def action_move(self, rows: int) -> None:
-        """Moves the selection."""
-        self._table_panel.table.move(rows)
-
-    def action_move_page(self, pages: int) -> None:
-        """Moves the selection by a page."""
-        self._table_panel.table.move_page(pages)
-
-    def action_move_to_first(self) -> None:
-        """Selects the first row."""
-        self._table_panel.table.move_to(0)
-
-    def action_move_to_last(self) -> None:
-        """Selects the last row."""
-        self._table_panel.table.move_to_last()
-
-    def action_follow(self) -> None:
-        """Keeps the selected process in sight, or no longer."""
-        table = self._processes.table
-        if not table.follow and table.selected is None:
-            table.move(0)
-        table.follow = not table.follow
-        self._processes.show_again()
-        self.hint("following the selected process" if table.follow else "no longer following")
-
-    def action_details(self) -> None:
-        """Opens the details of the selected process."""
-        from iodash.ui.screens.details import DetailsScreen
-
-        if self._table_panel is self._devices:
-            self.hint("Details are of processes; e shows every column of the devices.")
-            return
-        table = self._processes.table
-        if table.selected is None:
-            table.move(0)
-        row = table.selected
-        if row is not None:
-            heading = f"{row.name}  pid {row.pid}" + (f"  tid {row.tid}" if row.tid else "")
-            ascii = self._shown is not None and self._shown[1].ascii
-            self.app.push_screen(DetailsScreen(self._read_details, row.key, heading, ascii=ascii))
-
-    # Keys: order
-
-    def action_sort_column(self, step: int) -> None:
-        """Sorts by the next column."""
-        self._table_panel.sort_step(step)
-
-    def action_reverse(self) -> None:
-        """Reverses the order."""
-        self._table_panel.reverse()
-
-    def action_choose_sort(self) -> None:
-        """Asks which column to sort by."""
-        from iodash.ui.screens.choose import Choice, ChooseScreen
-
-        panel = self._table_panel
-
-        def chosen(value: str | None) -> None:
-            if value is not None:
-                panel.sort_by(value or None)
-
-        choices = [Choice(key or "", heading, help) for heading, key, help in panel.sort_choices()]
-        self.app.push_screen(ChooseScreen("Sort by", choices, panel.sort or ""), chosen)
-
-    # Keys: what is listed
-
-    def _choose(self, choice: Settings) -> None:
-        self._processes.choose(choice)
-        self._say()
-
-    def action_only(self) -> None:
-        """Lists only processes that do I/O."""
-        self._choose(replace(self._processes.choice, only=not self._processes.choice.only))
-
-    def action_threads(self) -> None:
-        """Lists threads or processes, from the next frame on."""
-        self._choose(replace(self._processes.choice, threads=not self._processes.choice.threads))
-
-    def action_accumulated(self) -> None:
-        """Shows rates or amounts."""
-        self._processes.accumulate()
-
-    def action_full_command(self) -> None:
-        """Shows names or command lines."""
-        self._processes.full_command = not self._processes.full_command
-        self._processes.show_again()
-
-    def action_choose_user(self) -> None:
-        """Asks whose processes to list."""
-        from iodash.ui.screens.choose import Choice, ChooseScreen
-
-        current = self._processes.choice.user
-
-        def chosen(value: str | None) -> None:
-            if value is not None:
-                self._choose(replace(self._processes.choice, user=(value,) if value else ()))
-
-        choices = [Choice("", "everybody"), *(Choice(user, user) for user in self._processes.users())]
-        self.app.push_screen(ChooseScreen("Processes of", choices, current[0] if current else ""), chosen)
-
-    # The filter
-
-    def action_filter(self) -> None:
-        """Opens the line in which a filter is typed."""
-        from iodash.ui.widgets.filter_line import FilterLine
-
-        if self._filter is None and not self._too_small.display:
-            self._filter = FilterLine(self._processes.choice.filter)
-            self.mount(self._filter, before=self._footer)
-            self._again()
-
-    def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
-        """Every letter counts."""
-        event.stop()
-        self._choose(replace(self._processes.choice, filter=event.text))
-
-    def on_filter_line_left(self, event: FilterLine.Left) -> None:
-        """Typing is over."""
-        event.stop()
-        self._stop_typing(keep=event.keep)
-
-    def _stop_typing(self, *, keep: bool) -> None:
-        if self._filter is not None:
-            self._filter.remove()
-            self._filter = None
-        if not keep:
-            self._choose(replace(self._processes.choice, filter=""))
-        self._processes.table.focus()
-        self._again()
 
 
 def _give(widget: Widget, lines: int) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from iodash.formatting.cells import left, right
 from iodash.ui.looks import segments
 from iodash.ui.widgets.fit import FLEXIBLE_LEAST, Slot, fit_columns
+from iodash.ui.widgets.table_lines import Line, Piece, foot_line, heading_line, row_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from iodash.columns import Column
 
 Row = TypeVar("Row")
-
-Piece: TypeAlias = tuple[str, str]
-"""Some text, and the word for its look: `""` for the usual one, else one of `looks.WORDS`."""
-
-Line: TypeAlias = tuple[Piece, ...]
 
 WHEEL_ROWS = 3
 
@@ -304,70 +299,30 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
                 self.refresh(Region(0, y, width, 1))
 
     def _lines(self, height: int) -> list[Line]:
-        lines = [self._heading()]
+        ellipsis = "~" if self.ascii else "…"
+        lines = [heading_line(self._slots, self._sorted, ascii=self.ascii)]
         if self._rows:
-            lines += [self._row(row) for row in self.rows_in_sight]
+            lines += [self._row(row, ellipsis) for row in self.rows_in_sight]
         else:
             lines += [(("  " + text, "quiet"),) for text in self._empty[: self._room]]
         if self._foot is not None and self._has_foot:
             lines = lines[: height - 1]
             lines += [()] * (height - 1 - len(lines))
-            lines.append(self._foot_line(self._foot))
+            lines.append(foot_line(self._slots, self._foot, ellipsis))
         return lines[:height]
 
-    def _heading(self) -> Line:
-        pieces: list[Piece] = []
-        key, falls = self._sorted or ("", True)
-        at = 0
-        for slot in self._slots:
-            is_sorted = slot.column.key == key
-            text = slot.column.heading
-            if is_sorted:
-                text += ("v" if falls else "^") if self.ascii else ("▼" if falls else "▲")
-            pieces.append((" " * (slot.x - at), "heading"))
-            aligned = left(text, slot.width) if _is_left(slot.column) else right(text, slot.width)
-            pieces.append((aligned, "sorted" if is_sorted else "heading"))
-            at = slot.x + slot.width
-        return _joined(pieces)
-
-    def _row(self, row: Row) -> Line:
+    def _row(self, row: Row, ellipsis: str) -> Line:
         identity = self._identity(row)
-        selected = identity == self._selected
-        marked = identity in self._marked
-        pieces: list[Piece] = []
-        at = 0
-        ellipsis = "~" if self.ascii else "…"
-        for slot in self._slots:
-            text, word = self._cell(row, slot.column)
-            gap = slot.x - at
-            if at == 0 and marked:
-                pieces.append((">" if self.ascii else "▸", "strong"))
-                gap -= 1
-            pieces.append((" " * gap, ""))
-            if slot.flexible and self._note is not None and (note := self._note(row)):
-                note = right(note, min(len(note), max(0, slot.width - 8)), ellipsis)
-                pieces.append((left(text, slot.width - len(note) - 1, ellipsis) + " ", word))
-                pieces.append((note, "quiet"))
-            elif _is_left(slot.column):
-                pieces.append((left(text, slot.width, ellipsis), word))
-            else:
-                pieces.append((right(text, slot.width, ellipsis), word))
-            at = slot.x + slot.width
-        if selected:
-            text = "".join(text for text, _ in pieces)
-            return ((left(text, self.size.width), "selected" if self.has_focus else "blurred"),)
-        return _joined(pieces)
-
-    def _foot_line(self, foot: Mapping[str, Piece]) -> Line:
-        pieces: list[Piece] = []
-        at = 0
-        ellipsis = "~" if self.ascii else "…"
-        for slot in self._slots:
-            text, word = foot.get(slot.column.key, ("", "foot"))
-            align = left if _is_left(slot.column) else right
-            pieces += [(" " * (slot.x - at), "foot"), (align(text, slot.width, ellipsis), word)]
-            at = slot.x + slot.width
-        return _joined(pieces)
+        look = ("selected" if self.has_focus else "blurred") if identity == self._selected else ""
+        return row_line(
+            self._slots,
+            [self._cell(row, slot.column) for slot in self._slots],
+            self._note(row) if self._note is not None else "",
+            mark=("" if identity not in self._marked else ">" if self.ascii else "▸"),
+            whole=look,
+            width=self.size.width,
+            ellipsis=ellipsis,
+        )
 
     def render_line(self, y: int) -> Strip:
         """One line: the heading, a row, or the foot. The first frame is drawn before the first resize event comes."""
@@ -380,20 +335,3 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
             strip = Strip(segments(self, line)).adjust_cell_length(self.size.width, self.rich_style)
             self._strips[y] = strip
         return strip
-
-
-def _is_left(column: Column[Row]) -> bool:
-    return column.is_text or column.key == "state"
-
-
-def _joined(pieces: list[Piece]) -> Line:
-    """Neighbours with one look become one piece. Blanks take the look of what stands before them."""
-    joined: list[Piece] = []
-    for text, word in pieces:
-        if not text:
-            continue
-        if joined and (joined[-1][1] == word or (text.isspace() and word == "")):
-            joined[-1] = (joined[-1][0] + text, joined[-1][1])
-        else:
-            joined.append((text, word))
-    return tuple(joined)

@@ -1,0 +1,143 @@
+"""What the screen gets from the monitor: frames one after another, their past, and a frozen past while paused."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from iodash.sources.daemon import DaemonExecutor
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from iodash.model.details import ProcessDetails
+    from iodash.model.frame import Frame
+    from iodash.model.sample import ProcessKey
+    from iodash.model.settings import Settings
+    from iodash.monitor import Monitor
+    from iodash.outputs.csv import CsvWriter
+    from iodash.sampling.history import History
+    from iodash.sources import Demand
+
+T = TypeVar("T")
+
+
+class Feed:
+    """The one consumer of a monitor, which it opens late: opening takes time that the first screen doesn't have.
+
+    Files are opened and written in a thread that nobody waits for: a file system that hangs holds up neither the screen
+    nor quitting.
+    """
+
+    def __init__(self, open_monitor: Callable[[], Monitor], settings: Settings, clock: Callable[[], float]) -> None:
+        self._open_monitor = open_monitor
+        self._settings = settings
+        self._clock = clock
+        self._monitor: Monitor | None = None
+        self._delay = settings.delay
+        self._newest: Frame | None = None
+        self._shown_at = 0.0
+        self._frozen: History | None = None
+        self._csv: CsvWriter | None = None
+        self._files = DaemonExecutor("iodash-files")
+
+    async def frames(self, demand: Callable[[], Demand]) -> AsyncIterator[Frame]:
+        """Frames, until `--iter` of them have come. What `demand` says is looked at from the first reading on.
+
+        Raises:
+            Failure: the monitor can't be opened, or the file of `--output` can't be written.
+        """
+        self._monitor = monitor = await self._beside_the_loop(self._open_monitor)
+        monitor.delay = self._delay
+        monitor.demand = demand()
+        left = self._settings.iter
+        async for frame in monitor.frames():
+            self._newest = frame
+            if self._settings.output is not None:
+                await self._beside_the_loop(partial(self._write_csv, self._settings.output, frame))
+            yield frame
+            if left is not None and (left := left - 1) <= 0:
+                return
+
+    @property
+    def history(self) -> History | None:
+        """The past of what is shown; None before there is any."""
+        return self._frozen or (self._monitor.history if self._monitor is not None else None)
+
+    @property
+    def delay(self) -> float:
+        """Seconds from one frame to the next."""
+        return self._delay
+
+    @delay.setter
+    def delay(self, seconds: float) -> None:
+        self._delay = seconds
+        if self._monitor is not None:
+            self._monitor.delay = seconds
+
+    def look_at(self, demand: Demand) -> None:
+        """Asks the next reading for what is looked at."""
+        if self._monitor is not None:
+            self._monitor.demand = demand
+
+    # Pause
+
+    @property
+    def paused(self) -> bool:
+        """Whether the screen is frozen."""
+        return self._frozen is not None
+
+    @property
+    def age_s(self) -> float | None:
+        """How old what is shown is, while it is frozen."""
+        return None if self._frozen is None else self._clock() - self._shown_at
+
+    def shown(self) -> None:
+        """Says that the newest frame is shown now."""
+        self._shown_at = self._clock()
+
+    def freeze(self) -> None:
+        """Keeps the past as it is. Sampling goes on."""
+        if self._monitor is not None:
+            self._frozen = self._monitor.history.copy()
+
+    def thaw(self) -> Frame | None:
+        """Goes on with the newest frame."""
+        self._frozen = None
+        return self._newest
+
+    # Beside the event loop
+
+    async def details(self, key: ProcessKey) -> ProcessDetails | None:
+        """What only an opened row shows; None when the process is gone."""
+        return None if self._monitor is None else await self._monitor.details(key)
+
+    async def save(self, frame: Frame) -> tuple[Path, Path]:
+        """Writes a snapshot.
+
+        Raises:
+            Failure: it can't be written.
+        """
+        from iodash.outputs.snapshot import write_snapshot
+
+        return await self._beside_the_loop(lambda: write_snapshot(frame))
+
+    def close(self) -> None:
+        """Ends the frames. Waits for nothing."""
+        self._files.shutdown()
+        if self._csv is not None:
+            self._csv.close()
+        if self._monitor is not None:
+            self._monitor.close()
+
+    def _beside_the_loop(self, call: Callable[[], T]) -> asyncio.Future[T]:
+        return asyncio.get_running_loop().run_in_executor(self._files, call)
+
+    def _write_csv(self, file: Path, frame: Frame) -> None:
+        if self._csv is None:
+            from iodash.outputs.csv import CsvWriter
+
+            self._csv = CsvWriter(file, self._settings)
+        self._csv.write(frame)

@@ -1,0 +1,205 @@
+"""What the keys do to the rows of the tables: selection, order, and which processes are listed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from iodash.ui.looks import LookScreen
+from iodash.ui.panels.devices import DevicesPanel
+from iodash.ui.panels.processes import ProcessesPanel
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from iodash.model.details import ProcessDetails
+    from iodash.model.sample import ProcessKey
+    from iodash.model.settings import Settings
+    from iodash.ui.panels.panel import Panel
+    from iodash.ui.widgets.filter_line import FilterLine
+
+ONLY_LOOKS = "iodash only looks: it sends no signal and changes no priority. Use kill, renice or ionice."
+
+
+class RowKeys(LookScreen, inherit_bindings=False):
+    """The part of the dashboard that acts on rows. The other part owns the layout and the footer."""
+
+    def __init__(
+        self, settings: Settings, read_details: Callable[[ProcessKey], Awaitable[ProcessDetails | None]]
+    ) -> None:
+        super().__init__()
+        self._read_details = read_details
+        self._devices = DevicesPanel(settings)
+        self._processes = ProcessesPanel(settings)
+        self._filter: FilterLine | None = None
+
+    # What the other part provides
+
+    @property
+    def focused_panel(self) -> Panel:
+        """The panel that keys go to."""
+        raise NotImplementedError
+
+    @property
+    def in_ascii(self) -> bool:
+        """Whether the screen keeps to ASCII."""
+        raise NotImplementedError
+
+    def hint(self, text: str) -> None:
+        """Says something for a moment."""
+        raise NotImplementedError
+
+    def say(self) -> None:
+        """Says in the footer what there is to say of the selected row."""
+        raise NotImplementedError
+
+    def show_again(self) -> None:
+        """Shows the shown frame anew, as after a change of the layout."""
+        raise NotImplementedError
+
+    @property
+    def _table_panel(self) -> DevicesPanel | ProcessesPanel:
+        return self._devices if self.focused_panel is self._devices else self._processes
+
+    # Keys: rows
+
+    def action_move(self, rows: int) -> None:
+        """Moves the selection."""
+        self._table_panel.table.move(rows)
+
+    def action_move_page(self, pages: int) -> None:
+        """Moves the selection by a page."""
+        self._table_panel.table.move_page(pages)
+
+    def action_move_to_first(self) -> None:
+        """Selects the first row."""
+        self._table_panel.table.move_to(0)
+
+    def action_move_to_last(self) -> None:
+        """Selects the last row."""
+        self._table_panel.table.move_to_last()
+
+    def action_follow(self) -> None:
+        """Keeps the selected process in sight, or no longer."""
+        table = self._processes.table
+        if not table.follow and table.selected is None:
+            table.move(0)
+        table.follow = not table.follow
+        self._processes.show_again()
+        self.hint("following the selected process" if table.follow else "no longer following")
+
+    def action_details(self) -> None:
+        """Opens the details of the selected process."""
+        from iodash.ui.screens.details import DetailsScreen
+
+        if self._table_panel is self._devices:
+            self.hint("Details are of processes; e shows every column of the devices.")
+            return
+        table = self._processes.table
+        if table.selected is None:
+            table.move(0)
+        row = table.selected
+        if row is not None:
+            heading = f"{row.name}  pid {row.pid}" + (f"  tid {row.tid}" if row.tid else "")
+            self.app.push_screen(DetailsScreen(self._read_details, row.key, heading, ascii=self.in_ascii))
+
+    # Keys: order
+
+    def action_sort_column(self, step: int) -> None:
+        """Sorts by the next column."""
+        self._table_panel.sort_step(step)
+
+    def action_reverse(self) -> None:
+        """Reverses the order."""
+        self._table_panel.reverse()
+
+    def action_choose_sort(self) -> None:
+        """Asks which column to sort by."""
+        from iodash.ui.screens.choose import Choice, ChooseScreen
+
+        panel = self._table_panel
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                panel.sort_by(value or None)
+
+        choices = [Choice(key or "", heading, help) for heading, key, help in panel.sort_choices()]
+        self.app.push_screen(ChooseScreen("Sort by", choices, panel.sort or ""), chosen)
+
+    # Keys: what is listed
+
+    def _choose(self, choice: Settings) -> None:
+        self._processes.choose(choice)
+        self.say()
+
+    def action_only(self) -> None:
+        """Lists only processes that do I/O."""
+        self._choose(replace(self._processes.choice, only=not self._processes.choice.only))
+
+    def action_threads(self) -> None:
+        """Lists threads or processes, from the next frame on."""
+        self._choose(replace(self._processes.choice, threads=not self._processes.choice.threads))
+
+    def action_accumulated(self) -> None:
+        """Shows rates or amounts."""
+        self._processes.accumulate()
+
+    def action_full_command(self) -> None:
+        """Shows names or command lines."""
+        self._processes.full_command = not self._processes.full_command
+        self._processes.show_again()
+
+    def action_choose_user(self) -> None:
+        """Asks whose processes to list."""
+        from iodash.ui.screens.choose import Choice, ChooseScreen
+
+        current = self._processes.choice.user
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                self._choose(replace(self._processes.choice, user=(value,) if value else ()))
+
+        choices = [Choice("", "everybody"), *(Choice(user, user) for user in self._processes.users())]
+        self.app.push_screen(ChooseScreen("Processes of", choices, current[0] if current else ""), chosen)
+
+    # The filter
+
+    def action_filter(self) -> None:
+        """Opens the line in which a filter is typed."""
+        from iodash.ui.widgets.filter_line import FilterLine
+
+        if self._filter is None and self._processes.display:
+            self._filter = FilterLine(self._processes.choice.filter)
+            self.mount(self._filter, before="#footer")
+            self.show_again()
+
+    def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
+        """Every letter counts."""
+        event.stop()
+        self._choose(replace(self._processes.choice, filter=event.text))
+
+    def on_filter_line_left(self, event: FilterLine.Left) -> None:
+        """Typing is over."""
+        event.stop()
+        self._stop_typing(keep=event.keep)
+
+    def _stop_typing(self, *, keep: bool) -> None:
+        if self._filter is not None:
+            self._filter.remove()
+            self._filter = None
+        if not keep:
+            self._choose(replace(self._processes.choice, filter=""))
+        self._processes.table.focus()
+        self.show_again()
+
+    # Help
+
+    def action_help(self) -> None:
+        """Opens the help."""
+        from iodash.ui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen(ascii=self.in_ascii))
+
+    def action_only_looks(self) -> None:
+        """Says that iodash changes nothing."""
+        self.hint(ONLY_LOOKS)
