@@ -29,7 +29,7 @@ pytestmark = pytest.mark.system
 
 MIB = 1 << 20
 NOISE = 65536
-"""What an interpreter reads on its own account while it is told what to do."""
+"""What an interpreter reads while it is told what to do, and the file system's own blocks that a write makes dirty."""
 
 _ACTOR = """
 import mmap, os, subprocess, sys
@@ -136,7 +136,7 @@ def disk(tmp_path: Path) -> Path:
 def test_buffered_writes_count_when_pages_become_dirty(actor: Actor, watch: Watch, disk: Path) -> None:
     actor.do(f"fd = write({str(disk)!r}, 10)")
     found = watch.amounts(actor.pid)
-    assert found["written"] == pytest.approx(10 * MIB)
+    assert found["written"] == pytest.approx(10 * MIB, abs=NOISE)
     assert found["handed"] == pytest.approx(10 * MIB, abs=NOISE)
     assert found["cancelled"] == 0
 
@@ -165,7 +165,7 @@ def test_direct_writes(actor: Actor, watch: Watch, disk: Path) -> None:
     actor.do(f"fd = os.open({str(disk)!r}, os.O_WRONLY | os.O_DIRECT)")
     watch.look()
     actor.do("[os.pwritev(fd, [block], i * MIB) for i in range(8)]")
-    assert watch.amounts(actor.pid)["written"] == pytest.approx(8 * MIB)
+    assert watch.amounts(actor.pid)["written"] == pytest.approx(8 * MIB, abs=NOISE)
 
 
 def test_mapped_reads_show_as_device_bytes_without_calls(actor: Actor, watch: Watch, disk: Path) -> None:
@@ -216,8 +216,8 @@ def test_a_childs_life_never_shows_on_the_parent_that_waits_for_it(actor: Actor,
         row = watch.look()[actor.pid]
         assert row.write_bytes_per_s == 0
         assert row.write_bytes_total == 0
-    actor.do(f"fd = write({str(disk)!r}, 3)")
-    assert watch.look()[actor.pid].write_bytes_total == 3 * MIB
+    actor.do(f"fd = write({str(disk) + '2'!r}, 3)")
+    assert watch.look()[actor.pid].write_bytes_total == pytest.approx(3 * MIB, abs=NOISE)
 
 
 def test_a_child_that_comes_and_goes_between_two_looks_does_not_show(actor: Actor, watch: Watch, disk: Path) -> None:
@@ -254,8 +254,8 @@ def test_a_reused_pid_is_told_apart(actor: Actor, watch: Watch, disk: Path) -> N
         second = Actor()
         try:
             if second.pid == first.pid:
-                second.do(f"os.close(write({str(disk)!r}, 1))")
-                assert watch.look()[second.pid].write_bytes_total == MIB
+                second.do(f"os.close(write({str(disk) + '2'!r}, 1))")
+                assert watch.look()[second.pid].write_bytes_total == pytest.approx(MIB, abs=NOISE)
                 return
         finally:
             second.end()
@@ -300,7 +300,7 @@ def test_threads_are_told_apart(watch: Watch, actor: Actor, disk: Path) -> None:
             samples = [samples[-1], source.sample(demand)]
             rows = rates.rows(samples[0], samples[1], 1.0, ())
             mine = [row for row in rows if row.pid == actor.pid]
-            written = {row.tid: row.write_bytes_total for row in mine if row.write_bytes_total == 4 * MIB}
+            written = {row.tid: row.write_bytes_total for row in mine if row.write_bytes_total not in (0, Missing.NEW)}
             assert len(mine) == 2
             assert time.monotonic() < deadline
         assert actor.pid not in written
