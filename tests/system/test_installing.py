@@ -20,7 +20,7 @@ from tests.system.terminal import Terminal
 pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).parents[2]
-STYLES = sorted(path.name for path in (ROOT / "styles").glob("*.tcss"))
+STYLES = sorted(str(path.relative_to(ROOT / "styles")) for path in (ROOT / "styles").rglob("*.tcss"))
 
 
 def _run(*command: str | Path, cwd: Path) -> str:
@@ -82,7 +82,7 @@ def test_the_wheel_holds_the_package_with_its_styles(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"iodash"}
-    assert sorted(Path(name).name for name in names if name.startswith("iodash/styles/")) == STYLES
+    assert sorted(name.removeprefix("iodash/styles/") for name in names if name.endswith(".tcss")) == STYLES
     assert "iodash/py.typed" in names
 
 
@@ -133,5 +133,5 @@ def test_pip_installs_from_a_checkout(checkout: Path, tmp_path: Path, flags: tup
     environment = Environment(tmp_path / "venv")
     environment.install(*flags, checkout)
     assert _run(environment.iodash, "--version", cwd=tmp_path).startswith("iodash ")
-    code = "from iodash.ui.styles import stylesheets; print(*(path.name for path in stylesheets()))"
-    assert _run(environment.python, "-c", code, cwd=tmp_path).split() == STYLES
+    code = "from iodash.ui.styles import *; f = styles_folder(); print(*(p.relative_to(f) for p in f.rglob('*.tcss')))"
+    assert sorted(_run(environment.python, "-c", code, cwd=tmp_path).split()) == STYLES
