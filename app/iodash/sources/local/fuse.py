@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _AGE_S = 10.0
 _SEEN_AGE_S = 60.0
 _MOST_FILES = 256
+_MOST_KEPT = 1024
 _MOUNTINFO_BYTES = 1 << 20
 _FUSE = re.compile(rb"^(\d+) [^\n]* - fuse(?:\.(?!lxcfs|gvfsd-fuse|portal)|blk| )", re.MULTILINE)
 _MOUNT_ID = re.compile(rb"^mnt_id:\s*(\d+)", re.MULTILINE)
@@ -52,8 +53,10 @@ class FuseReaders:
         self._beside.shutdown()
 
     def _forget(self, now: float) -> None:
-        if len(self._answers) > 1024:
+        """Lets go of what is known of processes that have long been silent, or gone."""
+        if len(self._answers) + len(self._asked) > _MOST_KEPT:
             self._answers = {key: answer for key, answer in self._answers.items() if answer[0] >= now}
+            self._asked = {key: future for key, future in self._asked.items() if not future.done()}
 
 
 def has_fuse_files(directory: str) -> bool:

@@ -159,7 +159,7 @@ class ProcessReader:
             if tracked not in busy:
                 self._attempt(tracked, self._glance, in_full, born)
         for name in sorted(born, key=int):
-            self._meet(name)
+            self._meet(name, in_full)
 
     def _attempt(self, tracked: Tracked, read: Callable[[Tracked, bool], None], in_full: bool, born: list[str]) -> None:
         """Reads a process. One that is gone is dropped; its number may have been given to another one already."""
@@ -196,7 +196,7 @@ class ProcessReader:
                 differs.append(True)
         return list(compress(range(len(differs)), differs))
 
-    def _meet(self, name: str) -> None:
+    def _meet(self, name: str, in_full: bool) -> None:
         """Begins to follow a process, if it is still there."""
         directory = f"{self._procfs}/{name}"
         pid, tid = int(name), 0
@@ -208,6 +208,8 @@ class ProcessReader:
             tracked = Tracked(directory, pid, tid, self._budget)
         except (GoneError, OSError, ValueError):
             return
+        if in_full and self._local:
+            self._read_priority(tracked)
         tracked.active_until = self._turn + 1
         self._known[name] = tracked
         self._fresh.append(tracked)

@@ -1,0 +1,215 @@
+"""One source of everything: parts that fail cost themselves, and what is hidden is said with its remedy."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from iodash.model.missing import Missing
+from iodash.model.sample import Host
+from iodash.sources import Demand
+from iodash.sources.local import LocalSource
+from iodash.sources.local import notes as notes_module
+from iodash.sources.local import source as source_module
+from iodash.sources.local.notes import Hidden
+from iodash.sources.local.source import NotAProcTreeError
+from tests.fake_processes import add_process, put
+from tests.trees import proc_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def procfs(tmp_path: Path) -> Path:
+    tree = proc_tree(tmp_path)
+    add_process(tree, 42, b"train")
+    return tree
+
+
+@pytest.fixture
+def source(procfs: Path) -> Iterator[LocalSource]:
+    made = LocalSource(procfs, procfs.parent / "sys", gpu=False)
+    yield made
+    made.close()
+
+
+def test_this_machine() -> None:
+    made = LocalSource(Path("/proc"), Path("/sys"), gpu=False)
+    try:
+        before = time.monotonic()
+        found = made.sample(Demand(every_field=True))
+        own = found.processes[os.getpid()]
+        assert before <= found.monotonic <= time.monotonic()
+        assert abs(found.time - time.time()) < 60
+        assert own.uid == os.geteuid()
+        assert not isinstance(own.io_priority, Missing)
+        assert found.gpu_driver.status == "off"
+        assert found.own.cpu_s > 0
+        assert found.own.resident_bytes > 1 << 20
+        details = made.details(own.key)
+        assert details is not None
+        assert details.key == own.key
+    finally:
+        made.close()
+
+
+def test_another_hosts_tree(source: LocalSource) -> None:
+    found = source.sample(Demand(every_field=True))
+    assert set(found.processes) == {42}
+    assert found.processes[42].io_priority is Missing.NOT_MEASURED
+    assert found.host.boot_time == 1796011200
+    assert found.processes[42].start_time == 1796011210
+
+
+def test_threads_and_back(source: LocalSource, procfs: Path) -> None:
+    assert source.sample(Demand()).processes[42].key.tid == 0
+    threads = source.sample(Demand(threads=True))
+    assert threads.threads
+    assert threads.processes[42].key.tid == 42
+    assert source.sample(Demand()).processes[42].key.tid == 0
+
+
+def test_no_proc_tree(tmp_path: Path) -> None:
+    with pytest.raises(NotAProcTreeError, match="is no proc tree: No such file"):
+        LocalSource(tmp_path / "nowhere", tmp_path)
+
+
+def test_a_part_that_fails_costs_itself_and_says_so(source: LocalSource, procfs: Path) -> None:
+    procfs.rename(procfs.with_name("away"))
+    found = source.sample(Demand())
+    assert found.processes == {}
+    assert "The processes can't be read: no such file or directory." in found.notes
+
+
+def test_closing_during_a_sample_waits_for_nothing(source: LocalSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, go_on = threading.Event(), threading.Event()
+
+    def hang() -> Host:
+        inside.set()
+        assert go_on.wait(10)
+        return Host("node", "6.18")
+
+    monkeypatch.setattr(source._host, "read", hang)
+    sampling = threading.Thread(target=source.sample, args=(Demand(),))
+    sampling.start()
+    assert inside.wait(10)
+    source.close()
+    go_on.set()
+    sampling.join(10)
+    assert source._processes is not None
+    assert source._processes._known == {}
+
+
+def test_the_first_sample_waits_for_gpus_only_when_told_to(procfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    class Gpus:
+        def __init__(self, *_: object, **__: object) -> None:
+            self.start = lambda: calls.append("start")
+            self.wait_first = lambda seconds: calls.append("wait" if seconds <= 1 else "long")
+            self.own = lambda: (0.0, 0)
+            self.close = lambda: calls.append("close")
+
+        def read(self, _: object) -> tuple[Any, tuple[()]]:
+            calls.append("read")
+            return None, ()
+
+    monkeypatch.setattr(source_module, "GpuReader", Gpus)
+    for wait, first in ((False, ["read", "start"]), (True, ["start", "wait", "read", "start"])):
+        calls.clear()
+        made = LocalSource(procfs, procfs.parent, wait_for_gpu=wait)
+        made.sample(Demand())
+        assert calls == first
+        made.sample(Demand())
+        assert "wait" not in calls[len(first) :]
+        made.close()
+
+
+def test_own_memory_where_proc_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("builtins.open", refuse)
+    assert source_module._resident_bytes() == 0
+
+
+# --- what is hidden ---------------------------------------------------------------------------------------------------
+
+
+def notes(host: Host, unreadable: int = 0, procfs: Path = Path("/proc")) -> str:
+    return "\n".join(Hidden(procfs).notes(host, unreadable, 80))
+
+
+def test_nothing_hidden_says_nothing() -> None:
+    assert notes(Host("n", "6", delay_accounting=True)) == ""
+
+
+def test_delay_accounting() -> None:
+    hidden = Hidden(Path("/proc"))
+    off, on = Host("n", "6", delay_accounting=False), Host("n", "6", delay_accounting=True)
+    assert "sysctl kernel.task_delayacct=1" in hidden.notes(off, 0, 9)[0]
+    assert "started after kernel.task_delayacct" in hidden.notes(on, 0, 9)[0]
+    assert len(hidden.notes(on, 0, 9)) == 1
+
+
+@pytest.mark.parametrize(
+    ("may_trace", "container", "remedy"),
+    [
+        (True, None, "the kernel protects it even from root"),
+        (False, None, "run as root, or in a container with docker run --cap-add SYS_PTRACE --pid=host"),
+        (False, "docker", "start the container with docker run --cap-add SYS_PTRACE --pid=host"),
+    ],
+)
+def test_io_of_others(monkeypatch: pytest.MonkeyPatch, may_trace: bool, container: Any, remedy: str) -> None:
+    monkeypatch.setattr(notes_module, "_may_trace", lambda: may_trace)
+    said = notes(Host("n", "6", container=container), 3)
+    assert said == f"The I/O of 3 of 80 rows may not be read: {remedy}."
+
+
+def test_rights_are_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    for status, expected in ((b"CapEff:\t0000000000080000", True), (b"CapEff:\t0000000000000000", False), (b"", False)):
+        monkeypatch.setattr(notes_module, "read_bytes", lambda _, status=status: b"Name:\tx\n" + status)
+        assert notes_module._may_trace() is expected
+
+
+def test_a_container_sees_only_itself() -> None:
+    assert "docker run --pid=host" in notes(Host("n", "6", pid_namespace=True))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"proc proc rw,hidepid=invisible", "hidepid=invisible"),
+        (b"proc proc rw,hidepid=2", "mount -o remount,hidepid=0"),
+        (b"proc proc rw,hidepid=0", ""),
+        (b"proc proc rw", ""),
+        (b"ext4 /dev/vda rw", ""),
+    ],
+)
+def test_hidden_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, said: str) -> None:
+    mountinfo = b"21 1 0:5 / %s rw - %s\n" % (os.fsencode(tmp_path), line)
+    monkeypatch.setattr(
+        notes_module, "read_bytes", lambda path: mountinfo if str(path) == "/proc/self/mountinfo" else None
+    )
+    found = notes(Host("n", "6"), procfs=tmp_path)
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+def test_no_mount_table_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notes_module, "read_bytes", lambda _: None)
+    assert notes(Host("n", "6"), procfs=tmp_path) == ""
+
+
+def test_a_tree_with_nothing_but_a_process(tmp_path: Path) -> None:
+    put(add_process(tmp_path / "proc", 42), io=b"")
+    made = LocalSource(tmp_path / "proc", tmp_path / "sys", gpu=False)
+    found = made.sample(Demand())
+    assert found.processes[42].io is Missing.UNSUPPORTED
+    made.close()
