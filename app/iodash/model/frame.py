@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from iodash.model.members import JobRows
-
 from iodash.model.missing import Missing
 
 if TYPE_CHECKING:

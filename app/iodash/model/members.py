@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from iodash.model.missing import Count, Missing, Number
-    from iodash.model.sample import ProcessKey
+    from iodash.model.process_key import ProcessKey
 
 WaitKind = Literal["block", "writeback", "network", "fuse", "socket", "queue", "memory", "other"]
 """What a waiting thread waits for, from its state and the kernel function it sleeps in (/proc/PID/wchan)."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from iodash.model.members import JobReadings
+from iodash.model.process_key import ProcessKey as ProcessKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,14 +19,6 @@ DeviceKind = Literal["disk", "partition", "loop", "dm", "md", "zram", "ram", "nf
 
 NETWORK_KINDS: frozenset[str] = frozenset({"nfs", "cifs", "fuse"})
 """Device kinds that are mounts, served by no block device of this host."""
-
-
-class ProcessKey(NamedTuple):
-    """What stays the same while a process (or, with `tid` set, one of its threads) lives, and is never used again."""
-
-    pid: int
-    start_ticks: int
-    tid: int = 0
 
 
 @dataclass(frozen=True, slots=True)
