@@ -39,7 +39,8 @@ IDLE_TURNS = 16
 NAMES_WAIT_S = 0.05
 NAMES_WAIT_IN_FULL_S = 0.2
 _NAMES_AGE_S = 5.0
-_NAMES_IN_TURN = 2048
+_NAMES_EVERY = 4
+_NAMES_IN_TURN = 512
 
 
 class ProcessReader:
@@ -277,11 +278,12 @@ class ProcessReader:
     def _identify(self, wait_s: float) -> None:
         """Asks who the new and changed processes are, waits a little for the new, and completes the rows."""
         self._ask += self._fresh
-        if not self._in_turn:
-            self._in_turn = list(self._known.values())
-        for _ in range(1 + len(self._known) // _NAMES_IN_TURN):
-            if self._in_turn:
-                self._ask.append(self._in_turn.pop())
+        if self._turn % _NAMES_EVERY == 0:
+            if not self._in_turn:
+                self._in_turn = list(self._known.values())
+            some = 1 + len(self._known) // _NAMES_IN_TURN
+            self._ask += self._in_turn[-some:]
+            del self._in_turn[-some:]
         now = time.monotonic()
         for tracked in self._ask:
             tracked.asked_at = now
