@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from iodash.model.members import JobReadings
-from iodash.model.process_key import ProcessKey as ProcessKey
+from iodash.model.process_key import ProcessKey as ProcessKey  # noqa: TC001 - offered here too, also at run time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
