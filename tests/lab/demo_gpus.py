@@ -36,7 +36,7 @@ SCENARIOS: dict[str, dict[str, scenario.Value]] = {
 def live_runs(busy: Path, dataset: Path) -> list[Run]:
     """Two runs: one that is fed, one whose loader is too slow."""
     fed = Run(dataset=dataset, workers=1, batch=2, step_ms=80, busy=busy, gpu=0, gpu_bytes=60 << 30, seconds=3600)
-    slow = Run(dataset=dataset, workers=1, batch=1, wait_ms=700, step_ms=200, busy=busy, gpu=1, gpu_bytes=40 << 30)
+    slow = Run(dataset=dataset, workers=1, batch=1, cpu_ms=450, step_ms=200, busy=busy, gpu=1, gpu_bytes=40 << 30)
     return [fed, slow]
 
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import ctypes
 import hashlib
+import itertools
 import mmap
 import multiprocessing
 import os
 import queue
 import random
 import signal
+import socket
 import sys
 import threading
 import time
@@ -40,18 +42,31 @@ ReadPattern = Literal["sequential", "random", "mmap", "none"]
 
 @dataclass(frozen=True)
 class Run:
-    """What a run does. Times are milliseconds where the name says so, sizes bytes."""
+    """What a run does. Times are milliseconds where the name says so, sizes bytes.
+
+    `cold` drops the cached pages of each file before it is read. `source` is HOST:PORT of an object store (`objects.py`)
+    to read from instead of files. `shm_bytes` is what a batch takes in /dev/shm until it has been used. `spin` has the
+    main thread compute while it waits for the GPU, as CUDA does by default. `epoch_steps` starts the workers anew after
+    so many steps.
+    """
 
     dataset: Path | None = None
     workers: int = 4
     read: ReadPattern = "sequential"
     item_bytes: int = 1 << 20
     direct: bool = False
+    cold: bool = False
+    source: str = ""
     batch: int = 8
     cpu_ms: float = 0.0
     wait_ms: float = 0.0
     step_ms: float = 50.0
     dispatch_ms: float = 0.0
+    copy_ms: float = 0.0
+    copy_bytes: int = 0
+    spin: bool = False
+    shm_bytes: int = 0
+    epoch_steps: int = 0
     prefetch: int = 2
     checkpoint_every: int = 0
     checkpoint_bytes: int = 64 << 20
@@ -96,14 +111,27 @@ class Reader:
         self._random = random.Random(seed)
         self._items = self._endless()
         self._buffer = mmap.mmap(-1, max(mmap.PAGESIZE, run.item_bytes))
+        self._socket: socket.socket | None = None
 
     def item(self) -> None:
         """Reads one item, waits and computes as loading one would."""
-        if self._files:
+        if self._run.source:
+            self._fetch()
+        elif self._files:
             next(self._items)
         if self._run.wait_ms:
             time.sleep(self._run.wait_ms / 1000)
         burn(self._run.cpu_ms / 1000)
+
+    def _fetch(self) -> None:
+        """One object over the network."""
+        if self._socket is None:
+            host, _, port = self._run.source.rpartition(":")
+            self._socket = socket.create_connection((host, int(port)))
+        self._socket.sendall(self._run.item_bytes.to_bytes(8, "little"))
+        left = self._run.item_bytes
+        while left:
+            left -= self._socket.recv_into(memoryview(self._buffer)[:left])
 
     def _endless(self) -> Iterator[None]:
         while True:
@@ -116,6 +144,8 @@ class Reader:
         size = self._run.item_bytes
         descriptor = os.open(path, os.O_RDONLY | (os.O_DIRECT if self._run.direct else 0))
         try:
+            if self._run.cold:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             items = max(1, os.fstat(descriptor).st_size // size)
             if self._run.read == "mmap":
                 with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as mapped:
@@ -148,12 +178,34 @@ def load(run: Run, number: int, batches: multiprocessing.Queue[int], stop: multi
     while not stop.is_set():
         for _ in range(run.batch):
             reader.item()
+        if run.shm_bytes:
+            hand_over(run, number, stop)
         while not stop.is_set():
             try:
                 batches.put(number, timeout=_POLL_S)
                 break
             except queue.Full:
                 continue
+
+
+def hand_over(run: Run, number: int, stop: multiprocessing.synchronize.Event) -> None:
+    """Puts a batch into /dev/shm, at most `prefetch` of them; waits for room as long as there is none."""
+    slots = itertools.cycle(range(run.prefetch)) if number not in _slots else _slots[number]
+    _slots[number] = slots
+    name = f"/dev/shm/iodash-lab-{os.getpid()}-{next(slots)}"
+    while not stop.is_set():
+        descriptor = os.open(name, os.O_CREAT | os.O_WRONLY, 0o600)
+        try:
+            os.posix_fallocate(descriptor, 0, run.shm_bytes)
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+        finally:
+            os.close(descriptor)
+
+
+_slots: dict[int, Iterator[int]] = {}
 
 
 class Trainer:
@@ -166,6 +218,7 @@ class Trainer:
         self._pinned: queue.Queue[int] = queue.Queue(1)
         self._workers: list[BaseProcess] = []
         self._writer: threading.Thread | None = None
+        self._pinning = False
         self.steps = 0
 
     def train(self) -> int:
@@ -181,11 +234,14 @@ class Trainer:
                 if not self._next_batch(inline):
                     continue
                 burn(run.dispatch_ms / 1000)
+                time.sleep(run.copy_ms / 1000)
                 if gpu is not None:
-                    gpu.copy(run.batch * run.item_bytes)
+                    gpu.copy(run.copy_bytes or run.batch * run.item_bytes)
                 with nullcontext() if gpu is None else gpu.busy():
-                    time.sleep(run.step_ms / 1000)
+                    wait_for_gpu(run)
                 self.steps += 1
+                if run.epoch_steps and self.steps % run.epoch_steps == 0:
+                    self._restart_workers()
                 if run.checkpoint_every and self.steps % run.checkpoint_every == 0:
                     self._checkpoint()
         finally:
@@ -202,8 +258,18 @@ class Trainer:
             worker = context.Process(target=load, args=(self._run, number, self._batches, self._stop), daemon=True)
             worker.start()
             self._workers.append(worker)
-        if self._workers:
+        if self._workers and not self._pinning:
+            self._pinning = True
             threading.Thread(target=self._pin, name="pin", daemon=True).start()
+
+    def _restart_workers(self) -> None:
+        """Ends the workers and starts new ones, as a loader without persistent workers does after each epoch."""
+        for worker in self._workers:
+            worker.kill()
+            worker.join()
+        self._workers.clear()
+        self._batches = multiprocessing.Queue(max(1, self._run.workers * self._run.prefetch))
+        self._start_workers()
 
     def _pin(self) -> None:
         """Hands batches from the workers' queue to the main thread, as the pin-memory thread does."""
@@ -254,6 +320,16 @@ class Trainer:
             gpu.close()
 
 
+def wait_for_gpu(run: Run) -> None:
+    """The time of one step on the GPU."""
+    if not run.spin:
+        time.sleep(run.step_ms / 1000)
+        return
+    end = time.monotonic() + run.step_ms / 1000
+    while time.monotonic() < end:
+        pass
+
+
 def write_checkpoint(path: Path, size: int) -> None:
     """Writes `size` bytes, syncs them, and puts them in the place of the last checkpoint."""
     block = os.urandom(1 << 20)
@@ -271,7 +347,7 @@ def arguments(run: Run) -> list[str]:
     made = []
     for name, kind in _OPTIONS.items():
         value = getattr(run, name)
-        if value is None or value is False:
+        if value is None or value is False or value == "":
             continue
         made += [f"--{name.replace('_', '-')}"] if kind is bool else [f"--{name.replace('_', '-')}", str(value)]
     return made
@@ -299,11 +375,18 @@ _OPTIONS: dict[str, type] = {
     "read": str,
     "item_bytes": int,
     "direct": bool,
+    "cold": bool,
+    "source": str,
     "batch": int,
     "cpu_ms": float,
     "wait_ms": float,
     "step_ms": float,
     "dispatch_ms": float,
+    "copy_ms": float,
+    "copy_bytes": int,
+    "spin": bool,
+    "shm_bytes": int,
+    "epoch_steps": int,
     "prefetch": int,
     "checkpoint_every": int,
     "checkpoint_bytes": int,

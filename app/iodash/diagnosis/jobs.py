@@ -38,34 +38,33 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A training job. `root` is the topmost process that belongs to it; `pinned` when the user named it with -p."""
+    """A training job. `root` is the topmost process that belongs to it; `pinned` when the user named it with -p.
+
+    `workers` are the loader workers of all ranks, `rows` every process of the job, once; `gpus` the indexes of the GPUs
+    that they are on. They follow from the rest and are kept, since every rule asks for them.
+    """
 
     root: int
     label: str
     ranks: tuple[Rank, ...]
     others: tuple[ProcessRow, ...] = field(default=())
     pinned: bool = False
+    workers: tuple[ProcessRow, ...] = field(init=False, compare=False)
+    rows: tuple[ProcessRow, ...] = field(init=False, compare=False)
+    gpus: tuple[int, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        workers = tuple(worker for rank in self.ranks for worker in rank.workers)
+        rows = tuple(rank.row for rank in self.ranks) + workers + self.others
+        gpus = {index for row in rows if not isinstance(row.gpus, Missing) for index in row.gpus}
+        object.__setattr__(self, "workers", workers)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "gpus", tuple(sorted(gpus)))
 
     @property
     def name(self) -> str:
         """Label and root pid: `train.py:4120`."""
         return f"{self.label}:{self.root}"
-
-    @property
-    def workers(self) -> tuple[ProcessRow, ...]:
-        """The loader workers of all ranks."""
-        return tuple(worker for rank in self.ranks for worker in rank.workers)
-
-    @property
-    def rows(self) -> tuple[ProcessRow, ...]:
-        """Every process of the job, once."""
-        return tuple(rank.row for rank in self.ranks) + self.workers + self.others
-
-    @property
-    def gpus(self) -> tuple[int, ...]:
-        """Indexes of the GPUs that its processes are on."""
-        indexes = {index for row in self.rows if not isinstance(row.gpus, Missing) for index in row.gpus}
-        return tuple(sorted(indexes))
 
 
 class Tree:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 from iodash.diagnosis.signals import value_of
+from iodash.model.missing import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,17 +85,16 @@ class Scene:
 
     def device(self, device: str, name: str) -> float | None:
         """The mean of a field of one of the job's devices."""
-        return self.mean(
-            lambda moment: next((value_of(row, name) for row in moment.devices if row.name == device), None)
-        )
+        return self.mean(lambda moment: None if (row := moment.device(device)) is None else value_of(row, name))
 
     def device_states(self, device: str) -> dict[str, float]:
         """Share of the window that a device spent in each state, in percent."""
         shares: dict[str, float] = {}
+        part = 100 / (self.window_s or 1)
         for moment in self.moments:
-            for row in moment.devices:
-                if row.name == device and isinstance(row.state, str):
-                    shares[row.state] = shares.get(row.state, 0.0) + 100 * moment.seconds / (self.window_s or 1)
+            row = moment.device(device)
+            if row is not None and isinstance(row.state, str):
+                shares[row.state] = shares.get(row.state, 0.0) + part * moment.seconds
         return shares
 
     @property
@@ -102,11 +103,11 @@ class Scene:
         newest = self.moments[-1].devices if self.moments else ()
         return tuple(row for row in newest if row.kind not in ("nfs", "cifs", "fuse", "other"))
 
-    def neighbours(self) -> list[ProcessRow]:
-        """Processes that are no member of the job, the one that moves the most bytes first."""
+    def busiest_neighbour(self) -> ProcessRow | None:
+        """The process outside of the job that moves the most bytes, None where none moves any."""
         mine = {row.key for row in self.job.rows}
-        others = [row for row in self.frame.processes if row.key not in mine and _moved(row) > 0]
-        return sorted(others, key=_moved, reverse=True)[:3]
+        others = [(moved, row) for row in self.frame.processes if (moved := _moved(row)) and row.key not in mine]
+        return max(others, key=itemgetter(0), default=(0.0, None))[1]
 
 
 def weighted(moments: tuple[Moment, ...], value: Callable[[Moment], float | None]) -> float | None:
@@ -121,4 +122,5 @@ def weighted(moments: tuple[Moment, ...], value: Callable[[Moment], float | None
 
 
 def _moved(row: ProcessRow) -> float:
-    return (value_of(row, "read_bytes_per_s") or 0.0) + (value_of(row, "write_bytes_per_s") or 0.0)
+    read, write = row.read_bytes_per_s, row.write_bytes_per_s
+    return (0.0 if isinstance(read, Missing) else read) + (0.0 if isinstance(write, Missing) else write)

@@ -84,6 +84,13 @@ class Moment:
     devices: tuple[DeviceRow, ...]
     cgroup: CgroupRow | None
 
+    def device(self, name: str) -> DeviceRow | None:
+        """The row of one of the devices that serve the job."""
+        for row in self.devices:
+            if row.name == name:
+                return row
+        return None
+
 
 def mean(values: Iterable[float | None]) -> float | None:
     """The mean of what is known, None when nothing is."""

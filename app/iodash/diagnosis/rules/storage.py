@@ -127,12 +127,11 @@ def device_saturated(scene: Scene) -> Finding | None:
     waited = disk_wait(scene, group)
     if not starved(scene):
         return None
-    best: Finding | None = None
+    best: tuple[Finding, DeviceRow] | None = None
     for disk in scene.disks:
         states = scene.device_states(disk.name)
         full = sum(states.get(state, 0.0) for state in ("saturated", "queued", "slow"))
         util = scene.device(disk.name, "util_percent") or 0.0
-        wait = scene.device(disk.name, "read_await_ms")
         if full < 30 and util < 80:
             continue
         finding = Finding("device_saturated", devices=(disk.name,))
@@ -150,21 +149,23 @@ def device_saturated(scene: Scene) -> Finding | None:
             finding.oppose("workers", 0, "", 1, "one process at a time reads: more could be asked of it")
         _oppose_if_cpu_bound(finding, scene, waited)
         oppose_if_loaders_are_ahead(finding, scene)
-        own = _own_share(scene, disk)
-        by = _blame(finding, scene, disk, own)
-        finding.inform("own_share_percent", own, "%", f"{own:.0f} % of its traffic is the job's")
-        after = f", reads wait {milliseconds(wait)} ms" if wait is not None else ""
-        finding.summary = f"{disk.name} is at its limit{by}: {idle_words(scene)}{after}"
-        if best is None or finding.weight > best.weight:
-            best = finding
-    return best
+        if best is None or finding.weight > best[0].weight:
+            best = finding, disk
+    if best is None:
+        return None
+    finding, disk = best
+    own, wait = _own_share(scene, disk), scene.device(disk.name, "read_await_ms")
+    by = _blame(finding, scene, own)
+    finding.inform("own_share_percent", own, "%", f"{own:.0f} % of its traffic is the job's")
+    after = f", reads wait {milliseconds(wait)} ms" if wait is not None else ""
+    finding.summary = f"{disk.name} is at its limit{by}: {idle_words(scene)}{after}"
+    return finding
 
 
-def _blame(finding: Finding, scene: Scene, disk: DeviceRow, own: float) -> str:
+def _blame(finding: Finding, scene: Scene, own: float) -> str:
     """Who loads the device, for the summary; the advice fits."""
-    neighbours = scene.neighbours()
-    if own < 50 and neighbours:
-        culprit = neighbours[0]
+    culprit = scene.busiest_neighbour() if own < 50 else None
+    if culprit is not None:
         finding.processes = (culprit.key,)
         finding.advice = f"move {culprit.name} ({culprit.key.pid}) elsewhere or slow it down; a local copy of the data"
         return f" by a neighbour, {culprit.name} ({culprit.key.pid})"
