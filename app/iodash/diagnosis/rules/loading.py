@@ -42,9 +42,12 @@ def cpu_preprocessing(scene: Scene) -> Finding | None:
         )
     oppose_if_loaders_are_ahead(finding, scene)
     count = len(scene.job.workers)
-    finding.summary = (
-        f"the {count} loader worker{'s are' if count > 1 else ' is'} CPU-bound ({cpu:.0f} % each); {idle_words(scene)}"
+    who = (
+        f"the {count} loader workers are CPU-bound ({cpu:.0f} % each)"
+        if count > 1
+        else f"the loader worker is CPU-bound ({cpu:.0f} %)"
     )
+    finding.summary = f"{who}; {idle_words(scene)}"
     idle = scene.system("cpu_idle_percent")
     if idle is not None and idle > 20:
         finding.inform("cpu_idle_percent", idle, "%", f"{idle:.0f} % of the CPUs are idle")
