@@ -15,8 +15,11 @@ from tests.system.terminal import IODASH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-"""Runs the rest of a command line as the user nobody, without any right."""
+AS_NOBODY = (
+    *("env", "-u", "COVERAGE_PROCESS_CONFIG"),
+    *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+)
+"""Runs the rest of a command line as the user nobody, without any right: not even to write down what it covered."""
 
 
 def program(*names: str) -> pytest.MarkDecorator:

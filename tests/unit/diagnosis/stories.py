@@ -15,7 +15,7 @@ from iodash.model.sample import GpuDriver
 from tests.ui.frames import NOW, device, frame, gpu, gpu_process, process, system
 
 if TYPE_CHECKING:
-    from iodash.model.frame import DeviceRow, Frame, ProcessRow, Verdict
+    from iodash.model.frame import DeviceRow, Frame, GpuRow, ProcessRow, Verdict
 
 MIB = 1024 * 1024
 MAIN, FIRST_WORKER = 4120, 4131
@@ -68,7 +68,7 @@ class Story:
         members = {root.key: member(root, **self.main_member)}
         members.update({row.key: member(row, **self.worker_member) for row in loaders})
         used = self.util if util is None else util
-        gpus = ()
+        gpus: tuple[GpuRow, ...] = ()
         if used is not None:
             gpus = (gpu(0, util_percent=used, processes=(gpu_process(MAIN),), **self.gpu),)
         return frame(
