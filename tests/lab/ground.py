@@ -34,7 +34,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 _PATIENCE_S = 15.0
 
 
-class NotHere(Exception):
+class NotHereError(Exception):
     """This machine lacks what a scenario needs; the message says what."""
 
 
@@ -53,7 +53,7 @@ class Ground:
     def gpus(self, keys: Mapping[str, Value]) -> None:
         """Simulates GPUs, live ones unless the keys say otherwise."""
         if compiler() is None:
-            raise NotHere("no C compiler to build the simulated NVML library")
+            raise NotHereError("no C compiler to build the simulated NVML library")
         played = {"busy": str(self.busy), "count": 1, "gpu.gpm": 1, **keys}
         self.environment = Scenario(self.directory / "gpus", played).environment(library_directory())
 
@@ -99,7 +99,7 @@ class Ground:
         """A v1 control group with these settings; its `cgroup.procs` takes processes."""
         folder = CGROUPS / controller / self.name
         if os.geteuid() or not (CGROUPS / controller / "cgroup.procs").exists():
-            raise NotHere(f"no v1 cgroup controller `{controller}` that can be written")
+            raise NotHereError(f"no v1 cgroup controller `{controller}` that can be written")
         folder.mkdir(exist_ok=True)
         for file, value in values.items():
             (folder / file).write_text(value)
@@ -123,7 +123,7 @@ class Ground:
             _do("ip", "-n", self.name, "addr", "add", "10.213.7.2/24", "dev", f"{short}b")
             _do("ip", "-n", self.name, "link", "set", f"{short}b", "up")
         except subprocess.CalledProcessError as error:
-            raise NotHere(f"no network namespaces: {error.stderr.strip()}") from error
+            raise NotHereError(f"no network namespaces: {error.stderr.strip()}") from error
         server = [sys.executable, "-m", "tests.lab.objects", "8099", str(pause_ms)]
         self.start(["ip", "netns", "exec", self.name, *server], until="ready")
         return "10.213.7.2:8099"
@@ -192,7 +192,7 @@ class Ground:
 
     def _serve(self, command: list[str], pace: Mapping[str, float]) -> str:
         if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-            raise NotHere("no /dev/fuse")
+            raise NotHereError("no /dev/fuse")
         for name, value in pace.items():
             command += [f"--{name.replace('_', '-')}", str(value)]
         server = subprocess.Popen(
@@ -201,7 +201,7 @@ class Ground:
         self._servers.append(server)
         line = server.stdout.readline().strip() if server.stdout is not None else ""
         if not line:
-            raise NotHere("the slow FUSE file system can't be mounted here")
+            raise NotHereError("the slow FUSE file system can't be mounted here")
         return line
 
     def _folder(self, name: str) -> Path:
@@ -256,13 +256,13 @@ def make_directory() -> Path:
 
 def _need_root() -> None:
     if os.geteuid():
-        raise NotHere("only root may mount")
+        raise NotHereError("only root may mount")
 
 
 def _need_program(*names: str) -> None:
     for name in names:
         if shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
-            raise NotHere(f"the program {name} is not installed")
+            raise NotHereError(f"the program {name} is not installed")
 
 
 def _do(*command: str) -> None:

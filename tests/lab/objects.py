@@ -1,4 +1,4 @@
-"""An object store for the lab: answers each request for N bytes after a while. `python -m tests.lab.objects PORT MS`."""
+"""An object store: answers each request for N bytes after a while. `python -m tests.lab.objects PORT MILLISECONDS`."""
 
 from __future__ import annotations
 

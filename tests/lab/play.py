@@ -14,10 +14,11 @@ import sys
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.lab.ground import ROOT, Ground, NotHere, clear, make_directory
+from tests.lab.ground import ROOT, Ground, NotHereError, clear, make_directory
 from tests.lab.scenarios import SCENARIOS
 from tests.lab.slow_fuse import own_mounts
 
@@ -106,7 +107,7 @@ def judge(right: tuple[str, ...], name: str, said: list[dict[str, Any] | None]) 
             break
         outcome.settled_s = second
     late = [verdict["cause"] for verdict in said[STEADY_S - 1 :] if verdict is not None]
-    outcome.flaps = sum(one != other for one, other in zip(late, late[1:], strict=False))
+    outcome.flaps = sum(one != other for one, other in pairwise(late))
     outcome.confident_wrong = sum(
         verdict is not None and verdict["confidence"] == "high" and verdict["cause"] not in right for verdict in said
     )
@@ -147,7 +148,7 @@ def main() -> int:
         scenario.play(ground)
         time.sleep(scenario.settle_s)
         said = _watch(ground, scenario, options.seconds, options.signals)
-    except NotHere as lacking:
+    except NotHereError as lacking:
         outcomes = [Outcome(scenario.name, scenario.right, skipped=str(lacking))]
     else:
         outcomes = [judge(scenario.right, scenario.name, [line["verdict"] for line in said])]

@@ -44,7 +44,7 @@ ReadPattern = Literal["sequential", "random", "mmap", "none"]
 class Run:
     """What a run does. Times are milliseconds where the name says so, sizes bytes.
 
-    `cold` drops the cached pages of each file before it is read. `source` is HOST:PORT of an object store (`objects.py`)
+    `cold` drops the cached pages of each file before it is read. `source` is HOST:PORT of an object store (objects.py)
     to read from instead of files. `shm_bytes` is what a batch takes in /dev/shm until it has been used. `spin` has the
     main thread compute while it waits for the GPU, as CUDA does by default. `epoch_steps` starts the workers anew after
     so many steps.
