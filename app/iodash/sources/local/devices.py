@@ -275,6 +275,7 @@ class InFlightPeeks:
 
     def __init__(self, procfs: Path) -> None:
         self._file = KeptFile(procfs / "diskstats")
+        self._content = b""
         self._lock = threading.Lock()
         self._peaks: dict[bytes, int] = {}
         self._stop = threading.Event()
@@ -295,8 +296,9 @@ class InFlightPeeks:
     def peek(self) -> None:
         """Looks once."""
         content = self._file.read()
-        if isinstance(content, Missing):
-            return
+        if isinstance(content, Missing) or content == self._content:
+            return  # nothing moved: what is in flight now was in flight then
+        self._content = content
         for line in content.split(b"\n"):
             fields = line.split(None, _IN_FLIGHT_FIELD + 1)
             if len(fields) <= _IN_FLIGHT_FIELD or fields[_IN_FLIGHT_FIELD] == b"0":

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BLOCK = 65536
+_WHOLE = 3072
+"""A reading shorter than this is the whole file: the kernel fills a page of 4096 bytes before it stops at a record."""
 
 
 def reason(error: OSError, absent: Missing = Missing.NOT_IN_CONTAINER) -> Missing:
@@ -47,7 +49,7 @@ class KeptFile:
                     self.close()
                     return self._absent
             content = os.pread(self._fd, _BLOCK, 0)
-            while content:
+            while len(content) >= _WHOLE:
                 more = os.pread(self._fd, _BLOCK, len(content))
                 if not more:
                     break

@@ -14,6 +14,7 @@ from operator import ne
 from typing import TYPE_CHECKING
 
 from iodash.model.missing import Missing
+from iodash.sources.local.births import Births
 from iodash.sources.local.fuse import FuseReaders
 from iodash.sources.local.io_priority import io_priority
 from iodash.sources.local.names import Identity, Names
@@ -56,6 +57,7 @@ class ProcessReader:
         self._budget = budget
         self._local = local
         self._threads = threads
+        self._births = Births(str(procfs)) if local and not threads else None
         self._names = Names(procfs, users)
         self._fuse = FuseReaders(procfs)
         self._known: dict[str, Tracked] = {}
@@ -92,9 +94,7 @@ class ProcessReader:
         """
         self._turn += 1
         self._boot_time, self._clock_ticks = host.boot_time, host.clock_ticks
-        nobody_new = created == self._created and created not in (0, Missing.NOT_MEASURED)
-        born = [] if nobody_new and self._turn % ACTIVE_TURNS else self._follow_list()
-        self._created = created
+        born = self._find_born(created)
         self._look_at(demand)
         self._sweep(born, in_full=demand.every_field)
         self._identify(NAMES_WAIT_IN_FULL_S if demand.every_field else NAMES_WAIT_S)
@@ -104,6 +104,8 @@ class ProcessReader:
         """Lets go of all descriptors; waits for nothing."""
         self._names.close()
         self._fuse.close()
+        if self._births is not None:
+            self._births.close()
         for tracked in self._known.values():
             tracked.close()
         self._known.clear()
@@ -120,6 +122,19 @@ class ProcessReader:
                 for task in tasks:
                     owners[task] = name
         return list(owners)
+
+    def _find_born(self, created: Count) -> list[str]:
+        """The numbers of processes that were not there before, by a listing only where nothing cheaper can tell."""
+        nobody_new = created == self._created and created not in (0, Missing.NOT_MEASURED)
+        self._created = created
+        in_turn = None if self._births is None else self._births.since_last()
+        if self._turn % ACTIVE_TURNS == 0 or not self._known:
+            return self._follow_list()
+        if nobody_new:
+            return []
+        if in_turn is None:
+            return self._follow_list()
+        return [name for name in in_turn if name not in self._known]
 
     def _look_at(self, demand: Demand) -> None:
         for key in demand.visible | demand.members:
