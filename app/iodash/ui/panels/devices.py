@@ -135,8 +135,8 @@ class DevicesPanel(Panel):
         return self._table
 
     def wanted_lines(self, frame: Frame, width: int) -> int:
-        """A rule, a heading, and a line a device."""
-        return 2 + max(1, len(select_devices(frame.devices, self._settings)))
+        """A rule, a heading, and a line a device, or the two that say why there is none."""
+        return 2 + (len(select_devices(frame.devices, self._settings)) or 2)
 
     def series(self, frame: Frame) -> list[tuple[str, str, str]]:
         """Utilisation, throughput and waits of the device that is selected, else of the busiest."""
