@@ -1,4 +1,4 @@
-"""Processes become jobs: by GPUs, trees, launchers, names and what the user points at; workers and ranks keep places."""
+"""Processes become jobs: by GPUs, trees, launchers, names and what the user points at."""
 
 from __future__ import annotations
 

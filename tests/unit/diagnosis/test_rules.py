@@ -229,6 +229,43 @@ def test_the_cause_is_named(name: str) -> None:
     assert verdict.job == "train.py:4120"
 
 
+def test_waiting_for_pages_that_were_thrown_out_is_a_thrashed_cache_and_not_short_memory() -> None:
+    story = replace(
+        SATURATED,
+        cgroup=cgroup(
+            refault_bytes_per_s=1700.0 * MIB,
+            pressure_memory_some_percent=70.0,
+            pressure_memory_full_percent=40.0,
+            memory_used_bytes=1000 * MIB,
+            memory_limit_bytes=1001.0 * MIB,
+        ),
+    )
+    assert (story.verdict().cause, story.verdict().confidence) == ("page_cache_thrash", "high")
+
+
+def test_launching_that_takes_as_long_as_the_gpu_idles_is_dispatch() -> None:
+    story = Story(
+        util=50.0,
+        main={"cpu_percent": 48.0},
+        main_member={"running_percent": 48.0, "waits": {"other": 50.0}, "main_thread_cpu_percent": 48.0},
+        worker={"cpu_percent": 4.0},
+        devices=(IDLE_DISK,),
+    )
+    assert (story.verdict().cause, story.verdict().confidence) == ("host_dispatch", "high")
+
+
+def test_a_main_thread_that_spins_while_the_gpu_works_is_not_surely_dispatch() -> None:
+    story = Story(
+        util=60.0,
+        main={"cpu_percent": 60.0},
+        main_member={"running_percent": 60.0, "waits": {"queue": 40.0}, "main_thread_cpu_percent": 60.0},
+        worker={"cpu_percent": 4.0},
+        worker_member={"waits": {"other": 95.0}},
+        devices=(IDLE_DISK,),
+    )
+    assert story.verdict().confidence != "high"
+
+
 CONFOUNDERS: dict[str, Story] = {
     "a busy disk beside fed GPUs": replace(
         SATURATED, util=98.0, gpu={"power_watts": 650.0}, worker={"cpu_percent": 5.0}, worker_member={}
@@ -253,31 +290,43 @@ def test_unknown_says_what_is_missing() -> None:
     assert "sleeps" in verdict.summary
 
 
+FED = Story(util=98.0, gpu={"power_watts": 650.0}, devices=(IDLE_DISK,))
+SAVING = replace(
+    FED,
+    util=3.0,
+    main={"write_bytes_per_s": 300.0 * MIB, "logical_write_bytes_per_s": 300.0 * MIB},
+    main_member={"blocked_percent": 60.0, "waits": {"writeback": 60.0}},
+)
+FLUSHING = replace(
+    FED,
+    util=5.0,
+    devices=(replace(BUSY_DISK, write_bytes_per_s=200.0 * MIB, read_bytes_per_s=0.0),),
+    main_member={"blocked_percent": 100.0, "waits": {"block": 100.0}},
+)
+
+
 def test_a_synchronous_checkpoint_explains_the_gaps_that_its_writes_fall_into() -> None:
-    story = Story(
-        util=97.0,
-        devices=(IDLE_DISK,),
-        main_member={"blocked_percent": 60.0, "waits": {"writeback": 60.0}},
-    )
-    frames = [
-        story.frame(second, util=3.0, write_bytes_per_s=300.0 * MIB, logical_write_bytes_per_s=300.0 * MIB)
-        if second % 5 == 4
-        else story.frame(second)
-        for second in range(10)
-    ]
-    verdict = story.verdict(frames)
+    frames = [(SAVING if second % 5 == 4 else FED).frame(second) for second in range(10)]
+    verdict = FED.verdict(frames)
     assert (verdict.cause, verdict.confidence) == ("checkpoint_write", "high")
 
 
+def test_a_checkpoint_lasts_until_what_was_written_is_on_the_disk() -> None:
+    """The bytes count as written in one second; the next ones pass in fsync."""
+    frames = [(SAVING, FLUSHING, FLUSHING, FED, FED)[second % 5].frame(second) for second in range(10)]
+    verdict = FED.verdict(frames)
+    assert (verdict.cause, verdict.confidence) == ("checkpoint_write", "high")
+
+
+def test_a_reader_that_waits_for_its_disk_after_a_write_is_no_checkpoint() -> None:
+    late = replace(INLINE_IO, util=40.0)
+    frames = [(SAVING if second == 1 else late).frame(second) for second in range(10)]
+    assert replace(late).verdict(frames).cause == "inline_loading"
+
+
 def test_checkpoints_with_a_long_period_are_remembered_between_them() -> None:
-    story = Story(util=98.0, devices=(IDLE_DISK,), main_member={"blocked_percent": 60.0, "waits": {"writeback": 60.0}})
-    frames = [
-        story.frame(second, util=2.0, write_bytes_per_s=300.0 * MIB)
-        if second % 20 in (7, 8, 9)
-        else story.frame(second)
-        for second in range(43)
-    ]
-    assert story.verdict(frames[:43]).cause == "checkpoint_write"
+    frames = [(SAVING if second % 20 in (7, 8, 9) else FED).frame(second) for second in range(43)]
+    assert FED.verdict(frames).cause == "checkpoint_write"
 
 
 def test_an_asynchronous_checkpoint_leaves_the_gpu_fed() -> None:

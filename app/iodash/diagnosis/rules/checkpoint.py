@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from iodash.diagnosis.finding import Finding
 from iodash.diagnosis.rules.waits import MIB, STARVED_IDLE, per_second
 from iodash.diagnosis.scene import weighted
+from iodash.model.missing import known
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
@@ -15,14 +17,16 @@ if TYPE_CHECKING:
 WRITING = 8 * MIB
 """Bytes a second from which a moment counts as writing; logs and small files stay below."""
 
+_HELD = 20.0
 _RECURRENCE = 1.5
 _MOST_PERIOD_S = 60.0
 
 
 def checkpoint_write(scene: Scene) -> Finding | None:
     """Idle time falls together with writes of the job. Asynchronous checkpoints leave the GPU busy and don't show."""
-    moments = _relevant(scene)
-    writing = [moment for moment in moments if _written(moment) >= WRITING]
+    saving = _saving(scene.settled)
+    moments = _relevant(scene, saving)
+    writing = [moment for moment in moments if moment.time in saving]
     if not writing:
         return None
     lost = sum(_lost(moment) for moment in moments)
@@ -37,7 +41,7 @@ def checkpoint_write(scene: Scene) -> Finding | None:
     finding = Finding("checkpoint_write")
     if not no_gpu:
         share = 100 * lost_writing / lost
-        others = [moment for moment in moments if moment not in writing]
+        others = [moment for moment in moments if moment.time not in saving]
         idle_writing = _share(lost_writing, sum(moment.seconds for moment in writing)) or 0.0
         idle_others = _share(lost - lost_writing, sum(moment.seconds for moment in others)) or 0.0
         if share < 50 or (others and idle_writing < idle_others + 15):
@@ -50,7 +54,9 @@ def checkpoint_write(scene: Scene) -> Finding | None:
         finding.support(
             "main_blocked_percent", blocked, "%", 25, f"the main process waits {blocked:.0f} % of that time itself"
         )
-    elif blocked < 10 and any(moment.ranks.looks for moment in writing):
+    elif blocked + (weighted(tuple(writing), lambda moment: moment.ranks.running) or 0.0) < 10 and any(
+        moment.ranks.looks for moment in writing
+    ):
         finding.oppose("main_blocked_percent", blocked, "%", 10, "the main process does not wait for the writes")
     by_rank = (
         weighted(tuple(writing), lambda moment: max(moment.rank_write or 0, moment.rank_logical_write or 0)) or 0.0
@@ -69,14 +75,31 @@ def checkpoint_write(scene: Scene) -> Finding | None:
     return finding
 
 
-def _relevant(scene: Scene) -> tuple[Moment, ...]:
-    """The window, or the longer past when writes came back in it and are due again soon."""
-    if any(_written(moment) >= WRITING for moment in scene.moments):
+def _saving(moments: tuple[Moment, ...]) -> frozenset[float]:
+    """Times of the moments in which the job saved: it wrote, or went on waiting for what it had written to get there.
+
+    A process counts bytes as written when it puts them into the page cache, which takes a moment; the device and the
+    process that waits in fsync are busy with them for long after that.
+    """
+    times: list[float] = []
+    saving = False
+    for moment in moments:
+        if _written(moment) >= WRITING or moment.ranks.waiting("writeback") >= _HELD:
+            saving = True
+        elif saving:
+            flushed = max((known(row.write_bytes_per_s) or 0.0 for row in moment.devices), default=0.0)
+            saving = (_held(moment) or 0.0) >= _HELD and flushed >= max(WRITING / 4, moment.rank_read or 0.0)
+        if saving:
+            times.append(moment.time)
+    return frozenset(times)
+
+
+def _relevant(scene: Scene, saving: frozenset[float]) -> tuple[Moment, ...]:
+    """The window, or the longer past when saving came back in it and is due again soon."""
+    if any(moment.time in saving for moment in scene.moments):
         return scene.moments
     ends = [
-        moment.time
-        for moment, after in zip(scene.settled, scene.settled[1:], strict=False)
-        if _written(moment) >= WRITING > _written(after)
+        moment.time for moment, after in pairwise(scene.settled) if moment.time in saving and after.time not in saving
     ]
     if len(ends) < 2 or not scene.moments:
         return scene.moments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iodash.diagnosis.finding import Finding
-from iodash.diagnosis.rules.waits import MIB, idle_words, per_second, starved
+from iodash.diagnosis.rules.waits import MIB, idle_loaders, idle_words, per_second, starved
 from iodash.diagnosis.signals import HARD_THROTTLES
 
 if TYPE_CHECKING:
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 FED = 95.0
 """Mean utilisation from which nothing holds the GPUs back; from 90 on with little confidence."""
+
+BOUND = 80.0
+"""CPU use of a thread from which nothing but its CPU holds it up."""
+
+COPYING = 60.0
+"""Share of the PCIe link from which it is full whatever else is known; about 85 % of it can be used."""
 
 LOW_POWER = 50.0
 """Share of the power limit below which a busy GPU hardly works."""
@@ -96,15 +102,20 @@ def gpu_fed(scene: Scene) -> Finding | None:
 
 
 def gpu_copy_bound(scene: Scene) -> Finding | None:
-    """Copies between host and GPU fill PCIe."""
+    """Copies between host and GPU fill PCIe: all the time, or for as long as the GPU idles where it waits for each."""
     share = scene.mean(lambda moment: moment.pcie_share)
-    if not starved(scene) or share is None or share < 60:
+    idle = scene.idle
+    least = COPYING if idle is None else min(COPYING, max(25.0, 0.6 * idle))
+    if not starved(scene) or share is None or share < least:
         return None
     finding = Finding("gpu_copy_bound")
     rate = scene.mean(lambda moment: moment.pcie_receive)
-    finding.support("pcie_percent", share, "%", 60, f"PCIe into the GPU is {share:.0f} % full ({per_second(rate)})")
-    if scene.idle is not None:
-        finding.support("idle_percent", scene.idle, "%", 5, idle_words(scene))
+    finding.support("pcie_percent", share, "%", least, f"PCIe into the GPU is {share:.0f} % full ({per_second(rate)})")
+    main = scene.of("ranks", "main_cpu")
+    if idle is not None and share >= 0.6 * idle:
+        finding.support("idle_percent", idle, "%", 5, f"{idle_words(scene)}, which copying explains")
+    if main is not None and main < 60:
+        finding.inform("main_thread_cpu_percent", main, "%", f"the main thread uses {main:.0f} % of one CPU")
     finding.summary = f"copies to the GPU fill PCIe ({share:.0f} % of the link); {idle_words(scene)}"
     finding.advice = (
         "copy less (uint8, decode on the GPU), pin_memory=True with non_blocking=True; check the slot's width"
@@ -113,14 +124,24 @@ def gpu_copy_bound(scene: Scene) -> Finding | None:
 
 
 def host_dispatch(scene: Scene) -> Finding | None:
-    """One core of the main process launches work too slowly; no data is waited for."""
+    """The main process launches work too slowly; no data is waited for.
+
+    It computes all the time, or, where each step waits for the GPU, as long as the GPU idles. A thread that spins while
+    it waits for the GPU computes as long as the GPU is busy, which at half and half looks the same: there only loaders
+    that are ahead make it sure.
+    """
     main = scene.of("ranks", "main_cpu")
     if main is None:
         main = scene.of("ranks", "cpu")
-    if not starved(scene) or main is None or main < 80:
+    idle = scene.idle
+    if not starved(scene) or main is None or main < (BOUND if idle is None else min(BOUND, max(25.0, 0.7 * idle))):
         return None
     finding = Finding("host_dispatch")
-    finding.support("main_thread_cpu_percent", main, "%", 80, f"the main thread uses {main:.0f} % of one CPU")
+    text = f"the main thread uses {main:.0f} % of one CPU"
+    finding.support("main_thread_cpu_percent", main, "%", BOUND if main >= BOUND else idle, text)
+    ahead = idle_loaders(scene)
+    if main < BOUND and (ahead is None or ahead < 50):
+        finding.ceiling = "medium"
     read = scene.mean(lambda moment: moment.rank_logical_read) or 0.0
     faults = scene.mean(lambda moment: moment.major_faults) or 0.0
     if read < 0.25 * MIB and faults < 20:
@@ -131,9 +152,13 @@ def host_dispatch(scene: Scene) -> Finding | None:
             finding.oppose(
                 "worker_cpu_percent", busy, "%", 60, f"the workers are busy too ({busy:.0f} % of a CPU each)"
             )
+        elif ahead is not None and ahead >= 50:
+            finding.support(
+                "worker_queue_wait_percent", ahead, "%", 50, f"the workers wait for work {ahead:.0f} % of the time"
+            )
         elif busy is not None and busy < 30:
-            finding.support("worker_cpu_percent", busy, "%", 30, f"the workers have time to spare ({busy:.0f} % CPU)")
-    if scene.idle is None:
+            finding.inform("worker_cpu_percent", busy, "%", f"the workers use {busy:.0f} % of a CPU each")
+    if idle is None:
         finding.ceiling = "low"
     finding.summary = f"one core launches work too slowly ({main:.0f} % CPU in the main thread); {idle_words(scene)}"
     finding.advice = (

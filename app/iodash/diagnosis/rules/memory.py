@@ -11,13 +11,31 @@ if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
 
 
+REFAULTS = 30.0
+"""Share of what is read that was in the page cache shortly before, from which the cache is too small."""
+
+
+def _refault_share(scene: Scene) -> float:
+    """How much of what the job reads from devices had been thrown out of the page cache, in percent."""
+    read = scene.mean(lambda moment: moment.read)
+    if not read:
+        return 0.0
+    return 100 * max(scene.cgroup("refault_bytes_per_s") or 0.0, scene.system("refault_bytes_per_s") or 0.0) / read
+
+
 def memory_pressure(scene: Scene) -> Finding | None:
-    """Swapping or reclaim stalls the job."""
+    """Swapping or reclaim stalls the job.
+
+    Waiting for file pages that were thrown out shortly before counts as memory pressure too (accounting/psi.rst): where
+    they alone come back and nothing is swapped, the page cache is what is too small.
+    """
     if not starved(scene):
         return None
     finding = Finding("memory_pressure")
     swap_in, swap_out = scene.system("swap_in_bytes_per_s") or 0.0, scene.system("swap_out_bytes_per_s") or 0.0
     swap = swap_in + swap_out
+    if swap < MIB and _refault_share(scene) >= REFAULTS:
+        return None
     if swap >= MIB:
         finding.support("swap", swap, "B/s", MIB, f"the machine swaps {per_second(swap)}")
     full = scene.cgroup("pressure_memory_full_percent")
@@ -65,14 +83,14 @@ def page_cache_thrash(scene: Scene) -> Finding | None:
     read = scene.mean(lambda moment: moment.read)
     if not starved(scene) or read is None or read < 2 * MIB:
         return None
-    refault = scene.cgroup("refault_bytes_per_s")
-    machine = scene.system("refault_bytes_per_s")
-    refault = max(refault or 0.0, machine or 0.0)
-    share = 100 * refault / read
-    if share < 30:
+    share = _refault_share(scene)
+    refault = share * read / 100
+    if share < REFAULTS:
         return None
     finding = Finding("page_cache_thrash")
-    finding.support("refault_percent", share, "%", 30, f"{min(share, 100):.0f} % of what it reads was in memory before")
+    finding.support(
+        "refault_percent", share, "%", REFAULTS, f"{min(share, 100):.0f} % of what it reads was in memory before"
+    )
     waited = disk_wait(scene, scene.loaders)
     if waited is not None and waited >= WAITING:
         finding.support(
