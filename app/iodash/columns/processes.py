@@ -25,7 +25,9 @@ def _moment(value: Any, units: Units) -> str:
 def label(row: ProcessRow) -> str:
     """The name and what the job adds: `train.py  rank 0, 8 workers`. A kernel thread stands in brackets."""
     name = f"[{row.name}]" if row.kernel_thread else row.name
-    return f"{name}  {row.role}" if row.role else name
+    if not row.role:
+        return name
+    return row.role if row.role.startswith(row.name) else f"{name}  {row.role}"
 
 
 PROCESS_COLUMNS: tuple[Column[ProcessRow], ...] = (
