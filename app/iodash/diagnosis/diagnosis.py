@@ -94,6 +94,7 @@ class Diagnosis:
             places=places,
             remote_sockets=_sockets(facts),
             shared_memory=_shared_memory(frame, facts),
+            cpus_allowed=max((n for fact in facts if (n := known(fact.cpus_allowed)) is not None), default=None),
         )
         return case.line.take(judge(scene))
 

@@ -31,7 +31,8 @@ class Scene:
     """What the rules see of one job.
 
     `moments` is the window, `settled` the longer past that ends with it. `places` are the mounts its files lie on,
-    `remote_sockets` its connections to other hosts, `shared_memory` the fill of /dev/shm in percent.
+    `remote_sockets` its connections to other hosts, `shared_memory` the fill of /dev/shm in percent, `cpus_allowed` on
+    how many CPUs it may run.
     """
 
     job: Job
@@ -41,6 +42,7 @@ class Scene:
     places: tuple[DataPlace, ...]
     remote_sockets: int | None
     shared_memory: float | None
+    cpus_allowed: float | None = None
 
     @property
     def window_s(self) -> float:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from iodash.model.missing import Missing
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from iodash.model.missing import Count, Missing, Number
+    from iodash.model.missing import Count, Number
     from iodash.model.process_key import ProcessKey
 
 WaitKind = Literal["block", "writeback", "network", "fuse", "socket", "queue", "memory", "other"]
@@ -91,7 +93,8 @@ class DataPlace:
 @dataclass(frozen=True, slots=True)
 class MemberFacts:
     """What changes rarely: environment of the framework (RANK, LOCAL_RANK, WORLD_SIZE), the cgroup, the places of its
-    data, whether it talks to other hosts over sockets, and the fill of /dev/shm as this process sees it.
+    data, whether it talks to other hosts over sockets, the fill of /dev/shm as this process sees it, and on how many
+    CPUs it may run (affinity and cpuset).
     """
 
     environment: Mapping[str, str]
@@ -100,6 +103,7 @@ class MemberFacts:
     remote_sockets: Count
     shared_memory_used_bytes: Count
     shared_memory_total_bytes: Count
+    cpus_allowed: Count = Missing.NOT_MEASURED
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,9 @@ def gpu_resident_idle(scene: Scene) -> Finding | None:
         finding.support("power_percent", power, "%", LOW_POWER, f"it draws only {power:.0f} % of its power limit")
     if not finding.supporting:
         return None
+    gaps = scene.mean(lambda moment: moment.gap_share)
+    if idle < 1 and not gaps:
+        finding.support("gap_percent", 0.0, "%", 1, "not a single sample shows a gap, as between the steps of training")
     if active is not None and active >= 80:
         finding.oppose("sm_active_percent", active, "%", 80, f"{active:.0f} % of its processors work")
     lowest = scene.mean(lambda moment: moment.util_lowest)

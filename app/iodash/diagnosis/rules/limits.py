@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from iodash.model.members import IoLimit
 
 
+EXHAUSTED = 8.0
+"""Idle share of the CPUs, in percent, at which none is left."""
+
+
 def io_throttled(scene: Scene) -> Finding | None:
     """A cgroup limit holds the job's I/O down while the device has time to spare."""
     if not starved(scene):
@@ -75,6 +79,8 @@ def cpu_limited(scene: Scene) -> Finding | None:
     used = scene.mean(lambda moment: moment.cpu)
     delay = max(scene.of("ranks", "run_delay") or 0.0, scene.of("workers", "run_delay") or 0.0)
     cpu = max(scene.of("ranks", "main_cpu") or 0.0, scene.of("workers", "main_cpu") or 0.0)
+    idle = scene.system("cpu_idle_percent")
+    exhausted = idle is not None and idle <= EXHAUSTED
     if throttled is not None and throttled >= 20:
         finding.support("throttled_percent", throttled, "%", 20, f"the quota stops it in {throttled:.0f} % of periods")
         if quota is not None and used is not None and used >= 80 * quota:
@@ -83,14 +89,17 @@ def cpu_limited(scene: Scene) -> Finding | None:
             finding.support("run_delay_percent", delay, "%", 20, f"it is ready without a CPU {delay:.0f} % of the time")
         finding.summary = f"a CPU quota of {quota or 0:g} CPUs holds the job down; {idle_words(scene)}"
         finding.advice = "raise cpu.max (docker --cpus, the pod's CPU limit), or use fewer workers and torch threads"
-    elif delay >= 30 and delay >= 0.8 * cpu:
-        idle = scene.system("cpu_idle_percent")
+    elif delay >= 30 and (delay >= 0.8 * cpu or exhausted):
         finding.support("run_delay_percent", delay, "%", 30, f"it is ready without a CPU {delay:.0f} % of the time")
-        if idle is not None and idle <= 8:
-            finding.support("cpu_idle_percent", idle, "%", 8, f"the CPUs are idle only {idle:.0f} %")
+        cores = scene.system("cpu_count") or 0
+        allowed = scene.cpus_allowed
+        if allowed and allowed < cores and (used or 0.0) >= 70 * allowed:
+            finding.support("cpus_allowed", allowed, "", cores, f"it may use {allowed:.0f} of {cores:.0f} CPUs")
+            cores = allowed
+        elif exhausted and idle is not None:
+            finding.support("cpu_idle_percent", idle, "%", EXHAUSTED, f"the CPUs are idle only {idle:.0f} %")
         elif idle is not None and idle > 30:
             finding.inform("cpu_idle_percent", idle, "%", "other CPUs are idle: it may be pinned (taskset, cpuset)")
-        cores = scene.system("cpu_count") or 0
         own = (used or 0.0) / 100
         finding.summary = (
             f"too few CPUs ({cores:.0f}) for what is ready to run, the job gets {own:.1f} of them; {idle_words(scene)}"

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iodash.diagnosis.finding import Finding
-from iodash.diagnosis.rules.waits import MIB, WAITING, disk_wait, idle_words, per_second, starved
+from iodash.diagnosis.rules.waits import (
+    MIB,
+    WAITING,
+    disk_wait,
+    idle_loaders,
+    idle_words,
+    oppose_if_loaders_are_ahead,
+    per_second,
+    starved,
+)
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
@@ -118,14 +127,13 @@ def shared_memory_full(scene: Scene) -> Finding | None:
         return None
     finding = Finding("shared_memory_full")
     finding.support("shared_memory_percent", fill, "%", 95, f"/dev/shm is {fill:.0f} % full")
-    if fill >= 95:
-        blocked, cpu = scene.of("workers", "blocked"), scene.of("workers", "cpu")
-        if scene.job.workers and (cpu or 0) < 30 and (blocked or 0) < WAITING:
-            finding.support(
-                "worker_cpu_percent", cpu or 0.0, "%", 30, "the workers neither compute nor wait for a disk"
-            )
-    else:
-        finding.ceiling = "low"
+    blocked, cpu = scene.of("workers", "blocked"), scene.of("workers", "cpu")
+    ahead = idle_loaders(scene)
+    if scene.job.workers and (cpu or 0) < 30 and (blocked or 0) < WAITING and (ahead or 0) < 50:
+        finding.support("worker_cpu_percent", cpu or 0.0, "%", 30, "the workers neither compute nor wait for a disk")
+    if fill < 95:
+        finding.ceiling = "medium"
+    oppose_if_loaders_are_ahead(finding, scene)
     if not scene.job.workers:
         finding.oppose("workers", 0, "", 1, "there are no workers that would need it")
     finding.summary = f"/dev/shm is {fill:.0f} % full, so the workers can't hand over batches; {idle_words(scene)}"

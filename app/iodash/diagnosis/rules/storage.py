@@ -22,6 +22,7 @@ from iodash.formatting.units import milliseconds
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
     from iodash.model.frame import DeviceRow
+    from iodash.model.members import DataPlace
 
 SMALL_READ = 32 * 1024.0
 """Mean read size below which a data set of many small files or random reads is at work."""
@@ -58,14 +59,13 @@ def network_storage(scene: Scene) -> Finding | None:
     remote = [place for place in scene.places if place.kind in _REMOTE_BLOCKLESS]
     waited = remote_wait(scene, group)
     blocked = scene.of(group, "blocked") or 0.0
-    sockets = scene.waiting(group, "socket")
-    if not remote and not (scene.remote_sockets and sockets >= WAITING):
+    if not remote and not scene.remote_sockets:
         return None
     local_read = scene.mean(lambda moment: moment.read) or 0.0
     busiest = max((scene.device(disk.name, "util_percent") or 0.0 for disk in scene.disks), default=0.0)
     name = remote[0].served_by if remote else "other hosts (sockets)"
     finding = Finding("network_storage", devices=tuple(device for place in remote for device in place.devices))
-    share = max(waited, blocked if remote and busiest < 30 else 0.0)
+    share = max(waited, blocked if _only_remote(scene, remote, busiest) else 0.0)
     if share >= WAITING:
         finding.support(
             "remote_wait_percent",
@@ -74,24 +74,59 @@ def network_storage(scene: Scene) -> Finding | None:
             WAITING,
             f"{group_words(group)} wait for {name} {share:.0f} % of the time",
         )
-    if not finding.supporting:
+    received = scene.system("network_receive_bytes_per_s")
+    if not finding.supporting and not _event_loop(finding, scene, received):
         return None
     if busiest < 30:
         finding.support("util_percent", busiest, "%", 30, f"the local disks are idle ({busiest:.0f} %)")
     elif local_read > MIB:
         finding.oppose("util_percent", busiest, "%", 30, f"the local disks are busy too ({busiest:.0f} %)")
-    received = scene.system("network_receive_bytes_per_s")
-    if received is not None and received >= MIB:
+    if finding.ceiling == "high" and received is not None and received >= MIB:
         finding.inform("network_receive", received, "B/s", f"{per_second(received)} come in over the network")
     for device in finding.devices:
         rtt = scene.device(device, "rtt_ms")
         if rtt is not None:
             finding.inform("rtt_ms", rtt, "ms", f"{device} answers after {milliseconds(rtt)} ms")
-    finding.summary = f"{name} is too slow: {group_words(group)} wait for it {share:.0f} %; {idle_words(scene)}"
+    waiting = f"{group_words(group)} wait for it {share:.0f} %"
+    if share < WAITING:
+        waiting = f"{per_second(received)} come in and nothing is read from disks"
+    finding.summary = f"{name} is too slow: {waiting}; {idle_words(scene)}"
     finding.advice = (
         "copy the data (or its hot part) to a local SSD, pack it into shards, more workers and prefetch_factor"
     )
     return finding
+
+
+def _event_loop(finding: Finding, scene: Scene, received: float | None) -> bool:
+    """Whether asynchronous clients of an object store hold loading up.
+
+    Their sockets are served by an event loop, so that no thread is seen waiting for one. What tells is that data comes
+    in over the network and none from disks, while workers and main process both wait for somebody else.
+    """
+    if scene.loaders == "ranks" or not scene.remote_sockets or received is None or received < MIB:
+        return False
+    read = scene.mean(lambda moment: moment.read) or 0.0
+    cpu = scene.of("workers", "cpu") or 0.0
+    waited = min(scene.waiting("ranks", "queue"), scene.waiting("workers", "queue"))
+    if waited < 60 or cpu >= 50 or read >= 0.25 * MIB:
+        return False
+    finding.ceiling = "medium"
+    finding.support("network_receive", received, "B/s", MIB, f"{per_second(received)} come in over the network")
+    return True
+
+
+def _only_remote(scene: Scene, remote: list[DataPlace], busiest: float) -> bool:
+    """Whether state D can only mean the remote mounts: the job reads nothing from block devices.
+
+    Reads from FUSE never show in a process's `read_bytes`, those from NFS do and are known of the mount.
+    """
+    if not remote:
+        return False
+    if any(place.kind not in ("nfs", "fuse") for place in remote):
+        return busiest < 30
+    read = scene.mean(lambda moment: moment.read) or 0.0
+    from_servers = sum(scene.device(name, "read_bytes_per_s") or 0.0 for place in remote for name in place.devices)
+    return read - from_servers < 0.25 * MIB
 
 
 def small_reads(scene: Scene) -> Finding | None:

@@ -56,8 +56,12 @@ def remote_wait(scene: Scene, group: Group) -> float:
 
 
 def idle_loaders(scene: Scene) -> float | None:
-    """Share of time that the workers waited for work: near 100 they are ahead of the GPU. None without workers."""
-    if scene.loaders == "ranks":
+    """Share of time that the workers waited for work: near 100 they are ahead of the GPU.
+
+    None without workers, and where the main process waits in the same way: then it has no batch, and what they wait for
+    is something else, such as a thread of theirs.
+    """
+    if scene.loaders == "ranks" or scene.waiting("ranks", "queue") >= 60:
         return None
     looks = scene.of("workers", "looks")
     return scene.waiting("workers", "queue") if looks else None

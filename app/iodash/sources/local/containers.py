@@ -58,6 +58,20 @@ def main_path(cgroup_file: bytes) -> bytes:
     return b"/"
 
 
+_LIMITING = (b"", b"cpu", b"memory", b"blkio")
+
+
+def limits_path(cgroup_file: bytes) -> str:
+    """One name for the groups that limit a process: their paths by hierarchy, told once where they agree.
+
+    On hybrid hosts two processes can share the path that says most and still be limited by different groups.
+    """
+    paths = controllers(cgroup_file)
+    main = main_path(cgroup_file)
+    others = [name + b"=" + path for name in _LIMITING if (path := paths.get(name, b"/")) not in (b"/", b"", main)]
+    return safe_text(b" ".join([main, *others]))
+
+
 def container_of(cgroup_file: bytes) -> tuple[str, str | None]:
     """The cgroup path of a process and the short id (or, with LXC and nspawn, the name) of its container.
 

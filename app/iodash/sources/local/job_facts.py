@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from iodash.formatting.safe_text import safe_text
 from iodash.model.members import DataPlace, MemberFacts
 from iodash.model.missing import Missing
-from iodash.sources.local.containers import container_of
+from iodash.sources.local.containers import limits_path
+from iodash.sources.local.host import count_cpus
 from iodash.sources.local.kept_file import reason
 from iodash.sources.local.mounts import MountTable
 from iodash.sources.local.where import served
@@ -29,6 +30,7 @@ _NOT_DATA = re.compile(
     r"|site-packages|dist-packages|/\.cache/|\.so(\.|$)|\.py[co]?$|/__pycache__/"
 )
 _MAPPED = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ [0-9a-f]+ [0-9a-f]+:[0-9a-f]+ [1-9]\d* +(/.*)$", re.MULTILINE)
+_ALLOWED = re.compile(rb"^Cpus_allowed_list:\s*(\S+)", re.MULTILINE)
 _MOST_FILES = 512
 _MAPS_BYTES = 1 << 20
 _NET_BYTES = 1 << 20
@@ -57,12 +59,22 @@ def member_facts(procfs: Path, blocks: Blocks, key: ProcessKey) -> MemberFacts:
     used, size = _shared_memory(process, table)
     return MemberFacts(
         environment=_environment(process),
-        cgroup="" if isinstance(cgroup, Missing) else container_of(cgroup)[0],
+        cgroup="" if isinstance(cgroup, Missing) else limits_path(cgroup),
         places=descriptors if isinstance(descriptors, Missing) else _places(process, descriptors, table, blocks),
         remote_sockets=descriptors if isinstance(descriptors, Missing) else _remote_sockets(process, descriptors),
         shared_memory_used_bytes=used,
         shared_memory_total_bytes=size,
+        cpus_allowed=_cpus_allowed(process),
     )
+
+
+def _cpus_allowed(process: Path) -> Count:
+    status = _read(process / "status")
+    if isinstance(status, Missing):
+        return status
+    found = _ALLOWED.search(status)
+    count = None if found is None else count_cpus(found.group(1))
+    return Missing.UNSUPPORTED if count is None else count
 
 
 def _environment(process: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from iodash.model.members import CgroupCounters, IoLimit, JobReadings, MemberFac
 from iodash.model.missing import Missing
 from iodash.sources.daemon import DaemonExecutor
 from iodash.sources.local.cgroups import Cgroup, CgroupLimits, IoAmount, parse_flat
-from iodash.sources.local.containers import container_of
+from iodash.sources.local.containers import limits_path
 from iodash.sources.local.job_facts import member_facts
 from iodash.sources.local.kept_file import read_bytes
 from iodash.sources.local.looks import Looks
@@ -73,7 +73,7 @@ class MemberReader:
             content = read_bytes(self._procfs / str(key.pid) / "cgroup")
             if content is None:
                 continue
-            path = self._groups[key] = container_of(content)[0]
+            path = self._groups[key] = limits_path(content)
             if path not in self._cgroups:
                 self._cgroups[path] = _Group(path, Cgroup(content, self._mounts.table()), self._blocks)
         used = set(self._groups.values())
