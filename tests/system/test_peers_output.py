@@ -178,11 +178,15 @@ def test_rates_agree_with_iotop_on_the_same_load(load: int) -> None:
 def test_rates_agree_with_dstat_on_the_same_load(load: int) -> None:
     need("dstat")
     words = ("-d", "--integer", "--nocolor", "4", "2")
-    ours, theirs = (
-        done.stdout.splitlines()[-1].split() for done in together((*IODASH, "dstat", *words), ("dstat", *words))
-    )
-    for one, other in zip(ours, theirs, strict=True):
-        assert _bytes(one) == pytest.approx(_bytes(other), rel=0.25)
+    for attempt in range(3):  # the two count from different moments of a load that breathes
+        ours, theirs = (
+            done.stdout.splitlines()[-1].split() for done in together((*IODASH, "dstat", *words), ("dstat", *words))
+        )
+        pairs = [(_bytes(one), _bytes(other)) for one, other in zip(ours, theirs, strict=True)]
+        if attempt == 2 or all(one == pytest.approx(other, rel=0.25) for one, other in pairs):
+            break
+    for one, other in pairs:
+        assert one == pytest.approx(other, rel=0.25)
 
 
 def _bytes(text: str) -> float:
