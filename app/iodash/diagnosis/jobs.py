@@ -138,6 +138,8 @@ def find_jobs(
     With `pinned` pids only their trees are jobs. Else a job is what is on a GPU; where no driver answers, what bears
     PyTorch's names, or at last the tree that does the most I/O.
     """
+    if not pinned and not _somebody_may_train(frame):
+        return ()
     tree = Tree(frame.processes)
     mains = _pinned_mains(tree, pinned) if pinned else [(row, row) for row in _mains(frame, tree)]
     grouped: dict[int, list[ProcessRow]] = {}
@@ -175,18 +177,31 @@ def _mains(frame: Frame, tree: Tree) -> list[ProcessRow]:
     return _outermost(tree, named) or _busiest(tree)
 
 
+def _somebody_may_train(frame: Frame) -> bool:
+    """A look at each process that costs next to nothing, so that a machine without training pays no more than that."""
+    if frame.gpus and frame.gpu_driver.status == "ok":
+        return any(_on_gpu(row) for row in frame.processes)
+    return any(row.name.startswith("pt_") for row in frame.processes) or (
+        sum(_moved(row) for row in frame.processes) >= _BUSY_TREE_BYTES_PER_S
+    )
+
+
+def _moved(row: ProcessRow) -> float:
+    if not row.read_bytes_per_s and not row.write_bytes_per_s:
+        return 0.0
+    return or_zero(row.read_bytes_per_s) + or_zero(row.write_bytes_per_s)
+
+
 def _busiest(tree: Tree) -> list[ProcessRow]:
     """The Python program whose tree moves the most bytes, if that is worth the name."""
-    best: tuple[float, ProcessRow] | None = None
-    programs = [row for row in tree.rows.values() if row.name.startswith("python") and not row.kernel_thread]
-    for row in _outermost(tree, programs):
-        moved = sum(
-            or_zero(member.read_bytes_per_s) + or_zero(member.write_bytes_per_s)
-            for member in (row, *tree.descendants(row))
-        )
-        if moved >= _BUSY_TREE_BYTES_PER_S and (best is None or moved > best[0]):
-            best = (moved, row)
-    return [] if best is None else [best[1]]
+    amounts: dict[int, float] = {}
+    for row in tree.rows.values():
+        if moved := _moved(row):
+            programs = [one for one in (row, *tree.ancestors(row)) if one.name.startswith("python")]
+            if programs:
+                amounts[programs[-1].key.pid] = amounts.get(programs[-1].key.pid, 0.0) + moved
+    busiest = max(amounts, key=lambda pid: amounts[pid], default=None)
+    return [] if busiest is None or amounts[busiest] < _BUSY_TREE_BYTES_PER_S else [tree.rows[busiest]]
 
 
 def _on_gpu(row: ProcessRow) -> bool:
