@@ -57,9 +57,9 @@ class Ground:
         played = {"busy": str(self.busy), "count": 1, "gpu.gpm": 1, **keys}
         self.environment = Scenario(self.directory / "gpus", played).environment(library_directory())
 
-    def data(self, files: int, size: int, *, hot: bool = False) -> Path:
+    def data(self, files: int, size: int, name: str = "data", *, hot: bool = False) -> Path:
         """A data set on the machine's own disk, in the page cache or not."""
-        made = make_dataset(self.directory / "data", files, size)
+        made = make_dataset(self.directory / name, files, size)
         for path in () if hot else made.iterdir():
             descriptor = os.open(path, os.O_RDONLY)
             os.fsync(descriptor)

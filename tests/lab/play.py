@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 STEADY_S = 12
 """Seconds after which the verdict on a steady condition must stand."""
 
-SECONDS = 16
+SECONDS = 14
+STEADY_SECONDS = 60
 _SETUP_S = 60
 
 

@@ -7,10 +7,11 @@ wrong was said with high confidence.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 
-from tests.lab.play import SECONDS, confusion, play
+from tests.lab.play import SECONDS, STEADY_SECONDS, confusion, play
 from tests.lab.scenarios import SCENARIOS
 
 GOAL = 0.95
@@ -20,7 +21,7 @@ def main() -> int:
     """Plays one scenario after the other."""
     parser = argparse.ArgumentParser(prog="lab", description=__doc__)
     parser.add_argument("words", nargs="*")
-    parser.add_argument("--for", dest="seconds", type=int, default=SECONDS)
+    parser.add_argument("--for", dest="seconds", type=int, help="instead of 14, or 60 where no flapping is to be shown")
     parser.add_argument("--quick", action="store_true", help="only those that CI plays")
     parser.add_argument("--signals", action="store_true", help="what the rules saw, each second, on standard error")
     options = parser.parse_args()
@@ -30,10 +31,12 @@ def main() -> int:
         if (not options.quick or scenario.quick)
         and (not options.words or any(word in scenario.name for word in options.words))
     ]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     outcomes = []
     began = time.monotonic()
     for scenario in chosen:
-        for outcome in play(scenario, options.seconds, signals=options.signals):
+        seconds = options.seconds or (STEADY_SECONDS if scenario.steady else SECONDS)
+        for outcome in play(scenario, seconds, signals=options.signals):
             outcomes.append(outcome)
             print(outcome.line(), flush=True)
             if not outcome.passed and not outcome.skipped:

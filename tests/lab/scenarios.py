@@ -85,7 +85,7 @@ def _hot(ground: Ground, **changes: object) -> Run:
 def _quota(ground: Ground, cpus: float, **changes: object) -> None:
     period = 100_000
     group = ground.cgroup("cpu", {"cpu.cfs_period_us": str(period), "cpu.cfs_quota_us": str(int(cpus * period))})
-    ground.train(_hot(ground, workers=3, cpu_ms=12, step_ms=30.0, **changes), groups=[group])
+    ground.train(_hot(ground, **{"workers": 3, "cpu_ms": 12, "step_ms": 30.0, **changes}), groups=[group])
 
 
 def _checkpoint(ground: Ground, every: int, size: int, *, asynchronous: bool = False, fsync_disk: float = 25) -> None:
@@ -150,6 +150,31 @@ def _sleeps_beside_a_busy_disk(ground: Ground) -> None:
     ground.train(Run(dataset=busy, workers=0, read="none", batch=1, wait_ms=900, step_ms=100))
 
 
+def _small_files_here(ground: Ground) -> None:
+    data = ground.data(3000, 8 * KIB)
+    ground.train(Run(dataset=data, workers=3, cold=True, item_bytes=8 * KIB, batch=400, step_ms=10))
+
+
+def _logs_on_fuse(ground: Ground) -> None:
+    """The data is on a busy disk; what lies on the remote mount is never waited for."""
+    logs = ground.fuse(1, MIB, read_ms=5) / "shard-00000.bin"
+    ground.train(_sequential(ground, 50, workers=3, checkpoint_path=logs))
+
+
+def _two_jobs_throttled(ground: Ground) -> None:
+    ground.train(_hot(ground))
+    data = ground.data(24, 4 * MIB, "more")
+    limit = {"blkio.throttle.read_bps_device": f"{ground.device_number(data)} {8 * MIB}"}
+    run = Run(dataset=data, workers=2, cold=True, item_bytes=256 * KIB, batch=8, step_ms=30, gpu=1)
+    ground.train(run, groups=[ground.cgroup("blkio", limit)])
+
+
+def _workers_sleep_beside_a_busy_disk(ground: Ground) -> None:
+    busy = ground.disk(8, 4 * MIB, mb_per_s=50)
+    ground.load(_loads("read", busy, 6))
+    ground.train(Run(dataset=busy, workers=2, read="none", batch=2, wait_ms=200, step_ms=50))
+
+
 def _stalled(ground: Ground) -> None:
     ground.train(_sequential(ground, 50))
     time.sleep(3)
@@ -157,7 +182,13 @@ def _stalled(ground: Ground) -> None:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario("disk saturated by the job", ("device_saturated",), lambda g: g.train(_sequential(g, 40)), quick=True),
+    Scenario(
+        "disk saturated by the job",
+        ("device_saturated",),
+        lambda g: g.train(_sequential(g, 40)),
+        quick=True,
+        steady=True,
+    ),
     Scenario(
         "disk saturated by many direct readers",
         ("device_saturated",),
@@ -172,6 +203,14 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(
         "disk saturated, main thread spins", ("device_saturated",), lambda g: g.train(_sequential(g, 40, spin=True))
     ),
+    Scenario("disk saturated, logs on a FUSE mount", ("device_saturated",), _logs_on_fuse),
+    Scenario(
+        "the machine's disk saturated by the job",
+        ("device_saturated",),
+        lambda g: g.train(
+            Run(dataset=g.data(24, 16 * MIB), workers=8, direct=True, item_bytes=4 * MIB, batch=16, step_ms=2)
+        ),
+    ),
     Scenario("disk that stops answering", ("device_stalled",), _stalled),
     Scenario(
         "reads throttled in bytes",
@@ -181,9 +220,10 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario(
         "reads throttled in operations",
         ("io_throttled",),
-        lambda g: _throttled(g, "blkio.throttle.read_iops_device", 60, workers=5, item_bytes=128 * KIB),
+        lambda g: _throttled(g, "blkio.throttle.read_iops_device", 60, workers=5, item_bytes=128 * KIB, direct=True),
     ),
     Scenario("many small cold files", ("small_reads",), lambda g: _small_files(g, 4, 4, 1500, 6 * KIB)),
+    Scenario("many small cold files on the machine's disk", ("small_reads", "cpu_preprocessing"), _small_files_here),
     Scenario("small random reads", ("small_reads",), _random_small),
     Scenario(
         "inline, waits for the disk",
@@ -210,6 +250,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario("a CPU quota", ("cpu_limited",), lambda g: _quota(g, 0.5)),
     Scenario("a CPU quota of more than one", ("cpu_limited",), lambda g: _quota(g, 1.2)),
+    Scenario("a CPU quota, inline", ("cpu_limited",), lambda g: _quota(g, 0.3, workers=0)),
     Scenario(
         "pinned to one core",
         ("cpu_limited",),
@@ -221,10 +262,12 @@ SCENARIOS: tuple[Scenario, ...] = (
         lambda g: g.train(_hot(g, workers=6, cpu_ms=10, step_ms=15.0)),
     ),
     Scenario("checkpoints often", ("checkpoint_write",), lambda g: _checkpoint(g, 30, 32 * MIB)),
-    Scenario("checkpoints seldom", ("checkpoint_write",), lambda g: _checkpoint(g, 90, 96 * MIB, fsync_disk=30)),
+    Scenario(
+        "checkpoints seldom", ("checkpoint_write",), lambda g: _checkpoint(g, 90, 96 * MIB, fsync_disk=30), steady=True
+    ),
     Scenario("checkpoints beside", ("gpu_fed",), lambda g: _checkpoint(g, 60, 32 * MIB, asynchronous=True)),
-    Scenario("hot page cache", ("gpu_fed",), lambda g: g.train(_hot(g)), quick=True),
-    Scenario("page cache thrashed", ("page_cache_thrash",), lambda g: _thrash(g, 128 * MIB, 32, 3)),
+    Scenario("hot page cache", ("gpu_fed",), lambda g: g.train(_hot(g)), quick=True, steady=True),
+    Scenario("page cache thrashed", ("page_cache_thrash",), lambda g: _thrash(g, 128 * MIB, 32, 3), steady=True),
     Scenario("slow FUSE mount", ("network_storage",), _fuse),
     Scenario("slow FUSE mount, inline", ("network_storage",), lambda g: _fuse(g, workers=0, batch=2)),
     Scenario(
@@ -254,6 +297,12 @@ SCENARIOS: tuple[Scenario, ...] = (
         gpus={"gpu.power_mw": 150_000, "gpu.gpm2": 9},
         quick=True,
     ),
+    Scenario(
+        "resident but idle, power alone tells",
+        ("gpu_resident_idle",),
+        lambda g: g.train(_hot(g, step_ms=300.0)),
+        gpus={"gpu.power_mw": 140_000, "gpu.gpm": 0},
+    ),
     Scenario("host dispatch", ("host_dispatch",), lambda g: g.train(_hot(g, dispatch_ms=50, step_ms=50.0))),
     Scenario(
         "host dispatch, all in memory",
@@ -279,10 +328,18 @@ SCENARIOS: tuple[Scenario, ...] = (
         jobs=(("device_saturated",), ("gpu_fed",)),
         gpus={"count": 2},
     ),
+    Scenario(
+        "two jobs, one throttled",
+        ("io_throttled",),
+        _two_jobs_throttled,
+        jobs=(("gpu_fed",), ("io_throttled",)),
+        gpus={"count": 2},
+    ),
     Scenario("unrelated disk load, fed", ("gpu_fed",), _unrelated),
     Scenario("busy data disk, hot data", ("gpu_fed",), _hot_on_a_busy_disk),
     Scenario("sleeps", ("unknown",), lambda g: g.train(Run(workers=0, read="none", batch=1, wait_ms=400, step_ms=60))),
     Scenario("sleeps beside a busy disk", ("unknown",), _sleeps_beside_a_busy_disk),
+    Scenario("workers sleep beside a busy disk", ("unknown",), _workers_sleep_beside_a_busy_disk),
     Scenario(
         "no GPU library, named, waits for the disk",
         ("device_saturated",),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.lab.play import confusion, judge, play
+from tests.lab.play import SECONDS, STEADY_SECONDS, confusion, judge, play
 from tests.lab.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def _check(scenario: Scenario, seconds: int) -> None:
 @pytest.mark.lab
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_the_lab(scenario: Scenario) -> None:
-    _check(scenario, 60 if scenario.steady else 16)
+    _check(scenario, STEADY_SECONDS if scenario.steady else SECONDS)
 
 
 @pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.quick], ids=lambda scenario: scenario.name)

@@ -237,7 +237,7 @@ class Trainer:
                 time.sleep(run.copy_ms / 1000)
                 if gpu is not None:
                     gpu.copy(run.copy_bytes or run.batch * run.item_bytes)
-                with nullcontext() if gpu is None else gpu.busy():
+                with nullcontext() if gpu is None else gpu.busy(run.step_ms / 1000):
                     wait_for_gpu(run)
                 self.steps += 1
                 if run.epoch_steps and self.steps % run.epoch_steps == 0:

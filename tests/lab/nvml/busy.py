@@ -48,16 +48,18 @@ class BusyFile:
         self._received = 0
 
     @contextmanager
-    def busy(self) -> Iterator[None]:
-        """The GPU is busy while the block runs."""
+    def busy(self, seconds: float | None = None) -> Iterator[None]:
+        """The GPU is busy while the block runs, or for so long, however late this process wakes up."""
         at = self._at + 64 + (self._posted % INTERVALS) * 16
-        struct.pack_into("<dd", self._map, at, time.monotonic(), 0.0)
+        start = time.monotonic()
+        struct.pack_into("<dd", self._map, at, start, 0.0 if seconds is None else start + seconds)
         self._posted += 1
         struct.pack_into("<Q", self._map, self._at + 16, self._posted)
         try:
             yield
         finally:
-            struct.pack_into("<d", self._map, at + 8, time.monotonic())
+            if seconds is None:
+                struct.pack_into("<d", self._map, at + 8, time.monotonic())
 
     def copy(self, size: int) -> None:
         """Counts bytes that went to the GPU."""

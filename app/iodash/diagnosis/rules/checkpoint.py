@@ -30,7 +30,6 @@ def checkpoint_write(scene: Scene) -> Finding | None:
     if not writing:
         return None
     lost = sum(_lost(moment) for moment in moments)
-    lost_writing = sum(_lost(moment) for moment in writing)
     seconds = sum(moment.seconds for moment in moments)
     overall = scene.idle if moments is scene.moments else _share(lost, seconds)
     no_gpu = scene.idle is None
@@ -39,16 +38,23 @@ def checkpoint_write(scene: Scene) -> Finding | None:
     rate = weighted(tuple(writing), _written) or 0.0
     read = weighted(tuple(writing), lambda moment: moment.read) or 0.0
     finding = Finding("checkpoint_write")
-    if not no_gpu:
-        share = 100 * lost_writing / lost
-        others = [moment for moment in moments if moment.time not in saving]
-        idle_writing = _share(lost_writing, sum(moment.seconds for moment in writing)) or 0.0
-        idle_others = _share(lost - lost_writing, sum(moment.seconds for moment in others)) or 0.0
-        if share < 50 or (others and idle_writing < idle_others + 15):
+    if overall is not None and lost:
+        share = _falls_into(moments, saving)
+        held = sum((_held(moment) or 0.0) * moment.seconds for moment in writing) / seconds
+        if held >= 0.6 * overall:
+            finding.support(
+                "held_percent",
+                held,
+                "%",
+                0.6 * overall,
+                f"writing holds the main process up {held:.0f} % of all the time",
+            )
+        elif share is not None:
+            finding.support(
+                "idle_while_writing_percent", share, "%", 50, f"{share:.0f} % of the idle time falls into its writes"
+            )
+        else:
             return None
-        finding.support(
-            "idle_while_writing_percent", share, "%", 50, f"{share:.0f} % of the idle time falls into its writes"
-        )
     blocked = weighted(tuple(writing), _held) or 0.0
     if blocked >= 25:
         finding.support(
@@ -73,6 +79,27 @@ def checkpoint_write(scene: Scene) -> Finding | None:
         "save asynchronously (torch.distributed.checkpoint async_save), less often, or to a local SSD first"
     )
     return finding
+
+
+def _falls_into(moments: tuple[Moment, ...], saving: frozenset[float]) -> float | None:
+    """Share of the lost time that falls into saving, in percent; None where that is no more than chance.
+
+    What the driver says of a second can be one reading late, so that the next moment's loss is tried too.
+    """
+    best: float | None = None
+    for late in (0, 1):
+        pairs = list(zip(moments, moments[late:], strict=False))
+        inside = [used for moment, used in pairs if moment.time in saving]
+        outside = [used for moment, used in pairs if moment.time not in saving]
+        lost_inside, lost_outside = sum(map(_lost, inside)), sum(map(_lost, outside))
+        if not lost_inside:
+            continue
+        idle_inside = 100 * lost_inside / sum(moment.seconds for moment in inside)
+        idle_outside = 100 * lost_outside / (sum(moment.seconds for moment in outside) or 1.0)
+        share = 100 * lost_inside / (lost_inside + lost_outside)
+        if share >= 50 and (not outside or idle_inside >= idle_outside + 15):
+            best = max(best or 0.0, share)
+    return best
 
 
 def _saving(moments: tuple[Moment, ...]) -> frozenset[float]:
