@@ -115,7 +115,7 @@ class Stage:
         """The PIDs of the rows in sight, top to bottom."""
         found = []
         for line in self.table()[1:]:
-            words = line.strip(" ▸>").split()
+            words = line.strip(" ◆*").split()
             if words and words[0].isdigit():
                 found.append(int(words[0]))
         return found

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 ELLIPSIS = "…"
 
-_NARROW = re.compile("[ -~…←-↓─-▟▲▸▼⠀-⣿]*")
+_NARROW = re.compile("[ -~…←-↓─-▟▲▸▼◆⠀-⣿]*")
 """ASCII and the signs that iodash draws with: one cell each."""
 
 
@@ -51,3 +51,19 @@ def right(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     """`text` right-aligned in exactly `width` cells."""
     cropped = crop(text, width, ellipsis)
     return " " * (width - cell_width(cropped)) + cropped
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """`text` broken between words into lines of at most `width` cells, at least one; a longer word is broken within."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and cell_width(lines[-1]) + 1 + cell_width(word) <= width:
+            lines[-1] += f" {word}"
+            continue
+        rest = word
+        while cell_width(rest) > width > 0 and (part := crop(rest, width, "")):
+            lines.append(part)
+            rest = rest[len(part) :]
+        if rest:
+            lines.append(rest)
+    return lines or [""]

@@ -12,7 +12,7 @@ from iodash.model.missing import Missing, Number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from iodash.model.frame import Frame
+    from iodash.model.frame import Frame, JobRow
 
 
 class Point(NamedTuple):
@@ -52,6 +52,9 @@ GPU_SERIES: tuple[str, ...] = (
     "pcie_receive_bytes_per_s",
     "pcie_transmit_bytes_per_s",
 )
+JOB_SERIES: tuple[str, ...] = ("blocked_percent", "cpu_percent", "read_bytes_per_s", "write_bytes_per_s")
+"""Of a training job. `blocked_percent` is the mean share of time that its loaders (the workers where there are any,
+else the ranks) spent in state D."""
 
 
 SAMPLES_PER_TICK = 6
@@ -105,11 +108,25 @@ class _Ring:
         self._values[start : start + self._width] = array("d", row)
 
 
+def job_subject(name: str) -> str:
+    """The subject of a job's series: no device is called so."""
+    return f"job {name}"
+
+
+def _job_values(frame: Frame, job: JobRow) -> tuple[Number, ...]:
+    blocked = job.worker_blocked_percent
+    if not job.workers:
+        members = [member for key in job.ranks if (member := frame.readings.members.get(key)) is not None]
+        shares = [share for member in members if not isinstance(share := member.blocked_percent, Missing)]
+        blocked = sum(shares) / len(shares) if shares else Missing.NOT_MEASURED
+    return blocked, job.cpu_percent, job.read_bytes_per_s, job.write_bytes_per_s
+
+
 class History:
     """The last `length` values of each series. A series is named by its subject and field.
 
-    Subjects are `""` for the system, a device's name, and a GPU's uuid. A GPU's utilisation also keeps the driver's own
-    samples in the series `util_samples`.
+    Subjects are `""` for the system, a device's name, a GPU's uuid, and `job_subject` of a job's name. A GPU's
+    utilisation also keeps the driver's own samples in the series `util_samples`.
     """
 
     def __init__(self, length: int = 600) -> None:
@@ -129,6 +146,8 @@ class History:
         for gpu in frame.gpus:
             self._put(gpu.uuid, GPU_SERIES, _gpu_values(gpu))
             self._put_samples(frame, gpu.uuid, gpu.util_samples)
+        for job in frame.jobs:
+            self._put(job_subject(job.name), JOB_SERIES, _job_values(frame, job))
         self._forget()
 
     def series(self, subject: str, name: str) -> tuple[Point, ...]:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from iodash.columns import DEVICE_COLUMNS, GPU_COLUMNS, SYSTEM_COLUMNS
 from iodash.formatting.units import Units, byte_amount, decimal, duration, percent
 from iodash.model.missing import Missing
+from iodash.sampling.history import Point
+from iodash.ui.widgets.spark import cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from iodash.model.frame import Frame
-    from iodash.sampling.history import History, Point
+    from iodash.sampling.history import History
 
 MOST_TRACES = 6
 """More lines than that in one plot can't be told apart."""
@@ -26,6 +28,10 @@ _GPU_HEADINGS = {column.key: column.heading for column in GPU_COLUMNS}
 _CYCLE = ("read", "write", "ok", "warn", "strong", "quiet")
 
 _SPANS = (30, 60, 120, 300, 600, 1200, 1800, 3600, 7200)
+
+_MOST_SAMPLES = 400
+_SAMPLE_S = 0.25
+"""More detail than that has no room in a plot."""
 
 Run = list[tuple[float, float]]
 """Successive (seconds before the end, value) without a gap; seconds are 0 or negative."""
@@ -96,6 +102,20 @@ def runs_of(points: Iterable[Point], end: float) -> list[Run]:
     return runs
 
 
+def _sampled_runs(samples: Sequence[Point], end: float) -> list[Run]:
+    """A GPU's utilisation as its driver sampled it, thinned to means of at most `_MOST_SAMPLES` steps."""
+    if not samples:
+        return []
+    step = max(_SAMPLE_S, (end - samples[0].time) / _MOST_SAMPLES)
+    values = cells(samples, end, step, math.ceil((end - samples[0].time) / step) + 1)
+    newest = math.ceil(end / step) * step
+    points = [
+        Point(newest - (len(values) - 1 - place) * step, step, Missing.NOT_MEASURED if value is None else value)
+        for place, value in enumerate(values)
+    ]
+    return runs_of(points, end)
+
+
 def _heading(subject: str, name: str, frame: Frame) -> str:
     if not subject:
         headings = _SYSTEM_HEADINGS
@@ -147,6 +167,8 @@ def plots_of(series: Sequence[tuple[str, str, str]], frame: Frame, history: Hist
             label = _subject(subject, frame) if one_name else _heading(subject, name, frame)
             word = _CYCLE[position % len(_CYCLE)] if one_name else _colour(name, position)
             latest = runs[-1][-1]
+            if name == "util_percent":
+                runs = _sampled_runs(history.series(subject, "util_samples"), frame.time) or runs
             traces.append(
                 Trace(
                     label, word, _marker(label, traces), runs, latest[1] if latest[0] > -frame.interval_s / 2 else None

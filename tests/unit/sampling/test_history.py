@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iodash.model.frame import JobRow
+from iodash.model.members import JobRows, MemberRow
 from iodash.model.missing import Missing
-from iodash.sampling.history import History
+from iodash.model.sample import ProcessKey
+from iodash.sampling.history import History, job_subject
 from tests.ui.frames import NOW, device, frame, gpu, system
 
 
@@ -28,6 +32,17 @@ def test_every_kind_of_subject_has_its_series() -> None:
     assert set(history.subjects()) == {"", "nvme0n1", "GPU-0"}
     assert history.series("sda", "util_percent") == ()
     assert history.series("", "no_such_series") == ()
+
+
+def test_a_job_keeps_how_long_its_loaders_wait() -> None:
+    row = JobRow("a:1", "a", (ProcessKey(1, 1),), (ProcessKey(2, 2),), (), (), 5.0, 0.0, 0.0, 30.0, 10.0, 80.0, 1, 1)
+    members = {ProcessKey(1, 1): MemberRow(ProcessKey(1, 1), 0.0, 0.0, 6, 0.0, 40.0, {}, True)}
+    alone = replace(row, name="b:2", workers=(), worker_blocked_percent=Missing.NOT_MEASURED)
+    history = History()
+    history.add(frame(jobs=(row, alone), readings=JobRows(members=members)))
+    assert _values(history, job_subject("a:1"), "blocked_percent") == [80.0]
+    assert _values(history, job_subject("b:2"), "blocked_percent") == [40.0]
+    assert _values(history, job_subject("b:2"), "cpu_percent") == [30.0]
 
 
 def test_reasons_are_kept_and_a_series_that_was_never_known_is_empty() -> None:

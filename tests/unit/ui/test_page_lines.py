@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from iodash.columns import DEVICE_COLUMNS, PROCESS_COLUMNS
+from iodash.diagnosis.causes import CAUSES, NO_BLAME
 from iodash.model.details import Limit, OpenFile, ProcessDetails
 from iodash.model.frame import DeviceState
 from iodash.model.missing import Missing
@@ -49,6 +50,9 @@ def test_the_help_holds_every_key_column_state_and_reason(width: int) -> None:
         assert heading in text
     for reason in Missing:
         assert reason.words in text
+    for cause, meaning in CAUSES.items():
+        assert (cause if cause in NO_BLAME else cause.upper()).replace("_", " ") in text
+        assert width < 60 or meaning in text
     for state in ("SATURATED", "STALLED", "idle"):
         assert state in text
     assert all(width_of(line) <= max(width, 60) for line in lines)

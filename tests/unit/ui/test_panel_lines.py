@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -79,19 +81,61 @@ def test_before_the_first_sample_the_header_says_so() -> None:
     assert plain_text(header_line(None, None, 60)).rstrip() == "iodash  collecting the first sample"
 
 
+JOB = "train.py:4120"
+
+
+def verdict(cause: str = "device_saturated", **values: Any) -> Verdict:
+    summary = "nvme0n1 is at its limit: GPUs idle 62 % of the time, reads wait 5.21 ms (usually 0.3)"
+    return replace(Verdict(cause, "high", summary, (), "", 10.0, JOB), **values)
+
+
 def test_a_verdict_is_its_cause_in_capitals_with_its_confidence() -> None:
-    verdict = Verdict("device_saturated", "high", "nvme0n1 is at its limit", (), "", 10.0)
-    line = verdict_line(frame(verdict=verdict, verdicts=(verdict, verdict)), 80)
+    line = verdict_line(frame(verdict=verdict(), verdicts=(verdict(), verdict(job="other:1"))), 80)
     assert words(line, "alarm") == ["DEVICE SATURATED"]
-    assert plain_text(line).startswith("DEVICE SATURATED  nvme0n1 is at its limit")
-    assert plain_text(line).endswith("1 of 2  high")
+    assert plain_text(line).startswith("DEVICE SATURATED  train.py:4120: nvme0n1 is at its limit")
+    assert plain_text(line).endswith("+1 more  high")
 
 
-def test_a_verdict_without_a_culprit_is_no_alarm() -> None:
-    fed = Verdict("gpu_fed", "high", "nothing holds the GPUs back", (), "", 10.0)
-    line = verdict_line(frame(verdict=fed, verdicts=(fed,)), 80)
-    assert not words(line, "alarm")
-    assert words(line, "strong") == ["GPU FED"]
+@pytest.mark.parametrize(
+    ("cause", "text"), [("gpu_fed", "GPU fed"), ("unknown", "unknown"), ("no_gpu_work", "no GPU work")]
+)
+def test_a_verdict_without_a_culprit_is_calm(cause: str, text: str) -> None:
+    one = verdict(cause, job=None if cause == "no_gpu_work" else JOB)
+    line = verdict_line(frame(verdict=one, verdicts=(one,)), 80)
+    assert line[0] == (text, "")
+    assert not [look for _, look in line if look not in ("", "quiet")]
+
+
+def test_a_verdict_is_cut_between_words_and_never_in_a_number() -> None:
+    for width in range(24, 110):
+        line = plain_text(verdict_line(frame(verdict=verdict(), verdicts=(verdict(),)), width))
+        summary = line.removeprefix("DEVICE SATURATED").removesuffix("high").strip()
+        kept = summary.removesuffix("…")
+        whole = verdict().summary
+        assert whole.startswith(kept)
+        assert kept == whole or not kept or whole[len(kept)] in " :,"
+        assert kept == whole or not kept.split(" ")[-1].isdigit()
+        assert line.rstrip().endswith("high")
+
+
+def test_a_job_seen_for_a_moment_is_only_watched() -> None:
+    one = verdict(confidence="low", window_s=3.0)
+    line = verdict_line(frame(verdict=one, verdicts=(one,)), 80)
+    assert plain_text(line).startswith("watching…  train.py:4120 for 3 s; first signs: device saturated")
+    assert {look for text, look in line if text.strip()} == {"quiet"}
+
+
+def test_a_doubtful_accusation_is_no_alarm() -> None:
+    one = verdict(confidence="low")
+    assert words(verdict_line(frame(verdict=one, verdicts=(one,)), 80), "warn") == ["DEVICE SATURATED"]
+
+
+def test_while_nobody_trains_a_device_in_trouble_is_named() -> None:
+    nobody = verdict("no_gpu_work", job=None)
+    rows = (device("vda", state="saturated", state_reason="64 requests wait"),)
+    text = plain_text(verdict_line(frame(devices=rows, verdict=nobody, verdicts=(nobody,)), 80))
+    assert text.startswith("vda SATURATED  64 requests wait")
+    assert text.endswith("no GPU work")
 
 
 def test_without_a_verdict_a_device_in_trouble_is_named() -> None:
@@ -109,9 +153,13 @@ def test_without_a_verdict_and_trouble_the_line_is_quiet(state: object) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_verdict_keeps_to_its_width(width: int) -> None:
-    verdict = Verdict("page_cache_thrash", "medium", "the data set outgrows the page cache " * 9, (), "", 10.0)
-    assert width_of(verdict_line(frame(verdict=verdict, verdicts=(verdict,)), width)) == width
-    assert plain_text(verdict_line(frame(verdict=verdict, verdicts=(verdict,)), width, ascii=True)).isascii()
+    for summary in ("the data set outgrows the page cache " * 9, "漢" * 300, "[/x]" * 90, ""):
+        for job in (JOB, "x" * 300, None):
+            one = verdict("page_cache_thrash", summary=summary, job=job)
+            shown = frame(verdict=one, verdicts=(one, one))
+            assert width_of(verdict_line(shown, width)) == width
+            if summary.isascii():
+                assert plain_text(verdict_line(shown, width, ascii=True)).isascii()
 
 
 @pytest.mark.parametrize("width", [38, 58, 78, 98, 118, 158, 198, 400])

@@ -9,6 +9,7 @@ from iodash.columns.devices import LOUD_STATES
 from iodash.formatting.units import Units
 from iodash.model.missing import Missing, or_zero
 from iodash.outputs.select import absent_devices, select_devices
+from iodash.ui.panels.named import named_devices
 from iodash.ui.panels.panel import Panel
 from iodash.ui.panels.why_empty import COLLECTING, why_no_device
 from iodash.ui.reasons import device_reason
@@ -157,7 +158,7 @@ class DevicesPanel(Panel):
             rows,
             columns=self._columns(view),
             sorted_by=self._sorted_by(),
-            marked=frozenset(name for verdict in frame.verdicts for name in verdict.devices),
+            marked=named_devices(frame),
             empty=() if rows else why_no_device(self._settings, frame, absent),
         )
         self.show_info()

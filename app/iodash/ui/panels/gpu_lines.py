@@ -174,9 +174,14 @@ def _fields(rows: Sequence[GpuRow], width: int) -> dict[str, int]:
     return chosen
 
 
-def utilisation_cells(row: GpuRow, frame: Frame, view: View, width: int) -> list[float | None]:
-    """The utilisation of the last `width` cells: the driver's own samples, the polled value where there are none."""
-    seconds = cell_seconds(view.delay)
+def utilisation_cells(
+    row: GpuRow, frame: Frame, view: View, width: int, seconds: float | None = None
+) -> list[float | None]:
+    """The utilisation of the last `width` cells: the driver's own samples, the polled value where there are none.
+
+    A cell stands for `seconds`, by default for as long as in every sparkline.
+    """
+    seconds = seconds or cell_seconds(view.delay)
     needed = int(width * seconds / min(view.delay, 0.15)) + 8
     sampled = cells(view.history.last(row.uuid, "util_samples", needed), frame.time, seconds, width)
     if len(sampled) > 1 and sampled[-1] is None:

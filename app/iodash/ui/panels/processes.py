@@ -15,6 +15,7 @@ from iodash.formatting.units import Units, byte_amount
 from iodash.model.missing import Missing, or_zero
 from iodash.outputs.select import absent_pids, find_sort_column, select_processes
 from iodash.sources import Demand
+from iodash.ui.panels.named import named_processes
 from iodash.ui.panels.panel import Panel
 from iodash.ui.panels.why_empty import COLLECTING, why_no_process
 from iodash.ui.reasons import process_reason
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from iodash.model.frame import Frame, ProcessRow
+    from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
     from iodash.ui.view import View
     from iodash.ui.widgets.table_lines import Piece
@@ -100,6 +102,7 @@ class ProcessesPanel(Panel):
         self._units = Units.IEC
         self._shown: tuple[Frame, View] | None = None
         self._prepared: tuple[Frame, Settings, list[ProcessRow]] | None = None
+        self._lagging: frozenset[ProcessKey] = frozenset()
         self._foot_left = 0
 
     def compose(self) -> ComposeResult:
@@ -139,6 +142,7 @@ class ProcessesPanel(Panel):
         """Shows the chosen processes in the chosen order."""
         self._shown = (frame, view)
         self._units = view.units
+        self._lagging = frozenset(key for job in frame.jobs for key in job.stragglers)
         rows = self._rows(frame)
         self._table.ascii = view.ascii
         absent = absent_pids(frame.processes, self.choice.pid)
@@ -146,7 +150,7 @@ class ProcessesPanel(Panel):
             rows,
             columns=self._columns(view),
             sorted_by=self._sorted_by(),
-            marked=frozenset(key for verdict in frame.verdicts for key in verdict.processes),
+            marked=named_processes(frame),
             foot=self._foot(frame),
             empty=() if rows else why_no_process(self.choice, frame, absent),
         )
@@ -315,7 +319,10 @@ class ProcessesPanel(Panel):
 
     def _note(self, row: ProcessRow) -> str:
         reason = row.read_bytes_per_s
-        return reason.words if isinstance(reason, Missing) else ""
+        words = ["lags"] if row.key in self._lagging else []
+        if isinstance(reason, Missing):
+            words.append(reason.words)
+        return ", ".join(words)
 
     def _foot(self, frame: Frame) -> Mapping[str, Piece] | None:
         rest = frame.unattributed

@@ -14,6 +14,7 @@ from iodash.ui.panels.lines import Lines
 from iodash.ui.panels.processes import ProcessesPanel
 from iodash.ui.panels.strip import StripPanel
 from iodash.ui.panels.verdict import VerdictPanel
+from iodash.ui.popup import Popup
 from iodash.ui.screens.row_keys import RowKeys
 from iodash.ui.screens.too_small import TooSmall, too_small
 
@@ -99,12 +100,20 @@ class Dashboard(RowKeys, inherit_bindings=False):
             self._arrange()
             self._show_plots()
             self.say()
+            for screen in self.app.screen_stack:
+                if isinstance(screen, Popup):
+                    screen.show_frame(frame, view)
 
     def show_age(self, view: View) -> None:
         """Says how old the shown frame is."""
         if self._shown is not None:
             self._shown = (self._shown[0], view)
             self._header.show_frame(*self._shown)
+
+    @property
+    def shown(self) -> tuple[Frame, View] | None:
+        """The frame on the screen, and how it is shown."""
+        return self._shown
 
     @property
     def frame(self) -> Frame | None:
@@ -167,6 +176,16 @@ class Dashboard(RowKeys, inherit_bindings=False):
     def _panel(self, key: str | None) -> Panel:
         return next((panel for panel in self.panels if panel.key == key), self._processes)
 
+    def action_details(self) -> None:
+        """Opens the evidence of the verdict, or the details of the selected process."""
+        if self._verdict.has_focus:
+            if self._shown is not None:
+                from iodash.ui.screens.evidence import EvidenceScreen
+
+                self.app.push_screen(EvidenceScreen(*self._shown))
+        else:
+            super().action_details()
+
     # What is said in the footer
 
     @property
@@ -189,6 +208,8 @@ class Dashboard(RowKeys, inherit_bindings=False):
         """Says why something on the selected row is as it is, else the keys."""
         focused = self._devices if self._devices.table.has_focus else self._processes
         sentence = focused.reason if self._filter is None else "Enter keeps the filter, Esc clears it"
+        if self._verdict.has_focus:
+            sentence = "Enter shows what speaks for it"
         width, height = self.app.size
         if not sentence and (width < GOOD_WIDTH or height < GOOD_HEIGHT):
             sentence = f"{width}x{height}, needs {GOOD_WIDTH}x{GOOD_HEIGHT} to show all"

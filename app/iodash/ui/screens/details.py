@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from iodash.ui.popup import Popup
 from iodash.ui.screens.details_lines import details_lines
+from iodash.ui.screens.job_lines import job_lines
 from iodash.ui.styles import screen_stylesheet
 from iodash.ui.widgets.page import Page
 
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from iodash.model.details import ProcessDetails
+    from iodash.model.frame import Frame
     from iodash.model.sample import ProcessKey
     from iodash.ui.panels.lines import Line
+    from iodash.ui.view import View
 
 
-class DetailsScreen(ModalScreen[None]):
-    """The details of a process, read anew each second while it lives."""
+class DetailsScreen(Popup):
+    """The members of a process's job with each frame, then its own details, read anew each second while it lives."""
 
     CSS_PATH = screen_stylesheet("details")
     BINDINGS: ClassVar[list[BindingType]] = [("escape,enter", "leave", "Leave"), ("q,f10", "app.leave", "Quit")]
@@ -39,6 +42,7 @@ class DetailsScreen(ModalScreen[None]):
         *,
         ascii: bool = False,
         rest_s: float = 1.0,
+        shown: tuple[Frame, View] | None = None,
     ) -> None:
         """Args:
         read: gives the details, None when the process is gone; raises TimeoutError when the kernel doesn't answer.
@@ -46,6 +50,7 @@ class DetailsScreen(ModalScreen[None]):
         heading: name and pid, as safe text.
         ascii: whether to keep to ASCII.
         rest_s: seconds between two readings.
+        shown: the frame on the dashboard, in which the members of its job are looked for.
         """
         super().__init__()
         self._read = read
@@ -55,6 +60,7 @@ class DetailsScreen(ModalScreen[None]):
         self._rest_s = rest_s
         self._details: ProcessDetails | None = None
         self._message = "reading"
+        self._shown = shown
 
     def compose(self) -> ComposeResult:
         """A heading, what is going on, the page."""
@@ -67,6 +73,12 @@ class DetailsScreen(ModalScreen[None]):
         """Begins to read."""
         self.query_one(Page).focus()
         self.run_worker(self._keep_reading(), exclusive=True)
+
+    def show_frame(self, frame: Frame, view: View) -> None:
+        """Shows what the members of the job did in `frame`."""
+        self._shown = (frame, view)
+        if self.is_mounted:
+            self.query_one(Page).content_changed()
 
     def action_leave(self) -> None:
         """Closes the details."""
@@ -95,4 +107,8 @@ class DetailsScreen(ModalScreen[None]):
             line.display = bool(message)
 
     def _lines(self, width: int) -> list[Line]:
-        return details_lines(self._details, width, ascii=self._ascii) if self._details else []
+        lines = job_lines(*self._shown, self._key, width) if self._shown else []
+        if self._details is not None:
+            lines += [[]] if lines else []
+            lines += details_lines(self._details, width, ascii=self._ascii)
+        return lines

@@ -11,7 +11,8 @@ from textual.widgets import Static
 
 from iodash.columns import DEVICE_COLUMNS, GPU_COLUMNS, PROCESS_COLUMNS, SYSTEM_COLUMNS
 from iodash.columns.devices import LOUD_STATES
-from iodash.formatting.cells import left
+from iodash.diagnosis.causes import CAUSES, NO_BLAME
+from iodash.formatting.cells import left, wrap
 from iodash.model.missing import Missing
 from iodash.ui.keys import GROUPS, KEYS
 from iodash.ui.reasons import explain
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 
 STATES: dict[DeviceState, str] = {
     "idle": "nothing to do",
-    "ok": "at work, its answers as quick as usual",
-    "busy": "at work most of the time, its answers still as quick as usual",
-    "queued": "requests wait before the device takes them",
-    "saturated": "at its limit: more requests only wait longer",
-    "slow": "answers later than it usually does",
+    "ok": "at work, with nothing to remark",
+    "busy": "in use nearly all the time; on a device that serves many requests at once that is no limit",
+    "queued": "nearly all of its slots for requests are taken: what comes next waits outside of it",
+    "saturated": "at the best throughput seen, and requests wait far longer than usual: more only wait longer",
+    "slow": "requests wait far longer than usual though its throughput is low",
     "throttled": "held down by a limit from outside, not by its own speed",
     "stalled": "requests in flight, and for a second or more none was completed",
 }
@@ -42,6 +43,7 @@ STATES: dict[DeviceState, str] = {
 
 _KEY_WIDTH = 14
 _WORD_WIDTH = 18
+_CAUSE_WIDTH = 20
 
 _INTRODUCTION = (
     "iodash only looks: no key changes a process, a device or a setting of the system.",
@@ -50,22 +52,11 @@ _INTRODUCTION = (
 )
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    """`text` broken between words into lines of at most `width` cells; our own words, so ASCII."""
-    lines: list[str] = []
-    for word in text.split():
-        if lines and len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines or [""]
-
-
 def _entry(name: str, name_width: int, text: str, width: int) -> list[Line]:
     """A name at the left, its meaning beside it, wrapped."""
     beside = max(16, width - name_width - 4)
     lines: list[Line] = []
-    for number, part in enumerate(_wrapped(text, beside)):
+    for number, part in enumerate(wrap(text, beside)):
         first = left(name if number == 0 else "", max(name_width, len(name) if number == 0 else 0))
         lines.append([("  ", ""), (first, "strong"), ("  ", ""), (part, "")])
     return lines
@@ -85,12 +76,16 @@ def _column_lines(title: str, columns: Sequence[Column[Any]], width: int) -> lis
 
 def help_lines(width: int, *, ascii: bool = False) -> list[Line]:
     """The whole help for a page of `width` cells."""
-    lines: list[Line] = [[(part, "")] for text in _INTRODUCTION for part in _wrapped(text, width)]
+    lines: list[Line] = [[(part, "")] for text in _INTRODUCTION for part in wrap(text, width)]
     for group in GROUPS:
         lines += _section(f"KEYS: {group.upper()}")
         for key in (key for key in KEYS if key.group == group):
             shown = _in_ascii(key.shown) if ascii else key.shown
             lines += _entry(shown, _KEY_WIDTH, key.help, width)
+    lines += _section("WHAT THE VERDICT NAMES")
+    for cause, meaning in CAUSES.items():
+        words = cause.replace("_", " ")
+        lines += _entry(words.upper() if cause not in NO_BLAME else words, _CAUSE_WIDTH, meaning, width)
     lines += _section("STATES OF DEVICES")
     for state, meaning in STATES.items():
         lines += _entry(state.upper() if state in LOUD_STATES else state, _WORD_WIDTH, meaning, width)

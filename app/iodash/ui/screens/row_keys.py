@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from iodash.model.details import ProcessDetails
+    from iodash.model.frame import Frame
     from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
     from iodash.ui.panels.panel import Panel
+    from iodash.ui.view import View
     from iodash.ui.widgets.filter_line import FilterLine
 
 ONLY_LOOKS = "iodash only looks: it sends no signal and changes no priority. Use kill, renice or ionice."
@@ -43,6 +45,11 @@ class RowKeys(LookScreen, inherit_bindings=False):
     @property
     def in_ascii(self) -> bool:
         """Whether the screen keeps to ASCII."""
+        raise NotImplementedError
+
+    @property
+    def shown(self) -> tuple[Frame, View] | None:
+        """The frame on the screen, and how it is shown."""
         raise NotImplementedError
 
     def hint(self, text: str) -> None:
@@ -101,7 +108,8 @@ class RowKeys(LookScreen, inherit_bindings=False):
         row = table.selected
         if row is not None:
             heading = f"{row.name}  pid {row.pid}" + (f"  tid {row.tid}" if row.tid else "")
-            self.app.push_screen(DetailsScreen(self._read_details, row.key, heading, ascii=self.in_ascii))
+            screen = DetailsScreen(self._read_details, row.key, heading, ascii=self.in_ascii, shown=self.shown)
+            self.app.push_screen(screen)
 
     # Keys: order
 

@@ -318,7 +318,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
             self._slots,
             [self._cell(row, slot.column) for slot in self._slots],
             self._note(row) if self._note is not None else "",
-            mark=("" if identity not in self._marked else ">" if self.ascii else "▸"),
+            mark=("" if identity not in self._marked else "*" if self.ascii else "◆"),
             whole=look,
             width=self.size.width,
             ellipsis=ellipsis,

@@ -1,0 +1,190 @@
+"""What a verdict is about, as small plots on one time axis: the GPUs, the devices, the waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iodash.formatting.cells import cell_width, crop, left
+from iodash.formatting.units import byte_amount, duration, percent
+from iodash.model.missing import Missing
+from iodash.sampling.history import job_subject
+from iodash.ui.panels.gpu_lines import utilisation_cells
+from iodash.ui.plots import nice_maximum
+from iodash.ui.widgets.chart import DOTS_WIDE, columns_chart
+from iodash.ui.widgets.spark import SHARE, cell_seconds, cells, spark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iodash.model.frame import Frame, GpuRow, JobRow, Verdict
+    from iodash.model.missing import Number
+    from iodash.ui.panels.lines import Line
+    from iodash.ui.view import View
+
+_MOST_GPUS = 4
+"""With more than that their mean and the least used one are drawn."""
+
+_LEAST_LABEL, _WIDEST_LABEL = 12, 16
+_SCALE = "  {newest:>5}  of {top:<5}"
+_SCALE_WIDTH = 17
+_LEAST_PLOT = 8
+_TICK_CELLS = 10
+_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600)
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One plot: its name, the word for its look, its values on the common axis, and its scale in words."""
+
+    label: str
+    word: str
+    values: list[float | None]
+    top: float
+    newest: str
+    top_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The newest `count` steps of `seconds` each, up to the frame's end."""
+
+    frame: Frame
+    view: View
+    count: int
+    seconds: float
+
+    def values(self, subject: str, name: str) -> list[float | None]:
+        points = self.view.history.last(subject, name, int(self.count * self.seconds / max(self.view.delay, 0.1)) + 2)
+        return cells(points, self.frame.time, self.seconds, self.count)
+
+    def share(self, label: str, word: str, values: list[float | None], newest: Number) -> Track:
+        known = "" if isinstance(newest, Missing) else "%"
+        return Track(label, word, values, SHARE, percent(newest) + known, "100%")
+
+    def rate(self, label: str, word: str, subject: str, name: str, newest: Number) -> Track:
+        values = self.values(subject, name)
+        top = nice_maximum(max((value for value in values if value is not None), default=0.0), 1024)
+        units = self.view.units
+        return Track(label, word, values, top, byte_amount(newest, units), byte_amount(top, units))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _gpu_tracks(axis: _Axis, gpus: Sequence[GpuRow]) -> list[Track]:
+    drawn = [
+        (gpu, utilisation_cells(gpu, axis.frame, axis.view, axis.count, axis.seconds))
+        for gpu in gpus
+        if gpu.status == "ok"
+    ]
+    tracks = [axis.share(f"GPU {gpu.index}", "spark", values, gpu.util_percent) for gpu, values in drawn]
+    if len(drawn) <= _MOST_GPUS:
+        return tracks
+    together = [_mean(values) for values in zip(*(values for _, values in drawn), strict=True)]
+    now = _mean([gpu.util_percent for gpu, _ in drawn if not isinstance(gpu.util_percent, Missing)])
+    least = min(range(len(drawn)), key=lambda index: _mean(drawn[index][1]) or 0.0)
+    mean = axis.share(f"{len(drawn)} GPUs", "spark", together, Missing.NOT_MEASURED if now is None else now)
+    return [mean, tracks[least]]
+
+
+def _device_tracks(axis: _Axis, verdict: Verdict) -> list[Track]:
+    tracks: list[Track] = []
+    rows = {row.name: row for row in axis.frame.devices}
+    for name in verdict.devices:
+        row = rows.get(name)
+        reads = axis.rate(
+            f"{name} r", "read", name, "read_bytes_per_s", Missing.GONE if row is None else row.read_bytes_per_s
+        )
+        writes = axis.rate(
+            f"{name} w", "write", name, "write_bytes_per_s", Missing.GONE if row is None else row.write_bytes_per_s
+        )
+        tracks.append(reads)
+        if "write" in verdict.cause or writes.top > reads.top:
+            tracks.append(writes)
+    if not any(_drawable(track) for track in tracks):
+        system = axis.frame.system
+        tracks.append(axis.rate("disks r", "read", "", "disk_read_bytes_per_s", system.disk_read_bytes_per_s))
+        tracks.append(axis.rate("disks w", "write", "", "disk_write_bytes_per_s", system.disk_write_bytes_per_s))
+    return tracks
+
+
+def _wait_tracks(axis: _Axis, job: JobRow | None) -> list[Track]:
+    tracks: list[Track] = []
+    if job is not None:
+        values = axis.values(job_subject(job.name), "blocked_percent")
+        label = "workers in D" if job.workers else "main in D"
+        newest = next((value for value in reversed(values) if value is not None), Missing.NOT_MEASURED)
+        tracks.append(axis.share(label, "warn", values, newest))
+    stall = axis.frame.system.pressure_io_some_percent
+    tracks.append(axis.share("IO stall", "warn", axis.values("", "pressure_io_some_percent"), stall))
+    return tracks
+
+
+def _drawable(track: Track) -> bool:
+    return any(value is not None for value in track.values)
+
+
+def tracks_of(frame: Frame, view: View, verdict: Verdict, count: int, seconds: float) -> list[Track]:
+    """The plots of a verdict over the last `count` steps of `seconds`; those of which nothing is known are left out."""
+    job = next((job for job in frame.jobs if job.name == verdict.job), None)
+    gpus = [gpu for gpu in frame.gpus if job is None or gpu.index in job.gpus]
+    axis = _Axis(frame, view, count, seconds)
+    tracks = [*_gpu_tracks(axis, gpus), *_device_tracks(axis, verdict), *_wait_tracks(axis, job)]
+    return [track for track in tracks if _drawable(track)]
+
+
+def plot_lines(frame: Frame, view: View, verdict: Verdict, width: int, height: int) -> list[Line]:
+    """The plots of a verdict, `height` lines each, beneath each other in `width` cells, with their time axis."""
+    ellipsis = "~" if view.ascii else "…"
+    labels = max(_LEAST_LABEL, min(_WIDEST_LABEL, width // 5))
+    room = width - labels - 1 - _SCALE_WIDTH
+    if room < _LEAST_PLOT:
+        return []
+    per_cell = 1 if view.ascii or height == 1 else DOTS_WIDE
+    seconds = cell_seconds(view.delay)
+    lines: list[Line] = []
+    for track in tracks_of(frame, view, verdict, room * per_cell, seconds / per_cell):
+        drawn = (
+            [spark(track.values, track.top, ascii=view.ascii)]
+            if height == 1
+            else columns_chart(track.values, track.top, height, ascii=view.ascii)
+        )
+        for number, text in enumerate(drawn):
+            first = number == 0
+            name = left(_label(track.label, labels, ellipsis) if first else "", labels)
+            scale = _SCALE.format(newest=track.newest, top=track.top_text) if first else ""
+            lines.append([(name + " ", "quiet"), (left(text, room), track.word), (scale, "quiet")])
+    return [*lines, *_axis_lines(labels + 1, room, seconds, verdict.window_s, ascii=view.ascii)] if lines else []
+
+
+def _label(label: str, width: int, ellipsis: str) -> str:
+    """A device's name gives way, not the direction behind it."""
+    name, _, direction = label.rpartition(" ")
+    if cell_width(label) <= width or not name:
+        return crop(label, width, ellipsis)
+    return f"{crop(name, width - cell_width(direction) - 1, ellipsis)} {direction}"
+
+
+def _axis_lines(before: int, room: int, seconds: float, window_s: float, *, ascii: bool) -> list[Line]:
+    """A rule on which the judged window is drawn thick, and the times beneath it."""
+    thin, thick, tick = ("-", "=", "+") if ascii else ("─", "━", "┬")
+    judged = min(room, max(1, round(window_s / seconds)))
+    step_s = next((step for step in _STEPS_S if step / seconds >= _TICK_CELLS), _STEPS_S[-1])
+    rule = [thin] * (room - judged) + [thick] * judged
+    words = [" "] * room
+    words[-3:] = "now"
+    ago = step_s
+    while (at := room - round(ago / seconds)) >= 0:
+        text = f"-{duration(ago).replace(' 0 s', '')}"
+        rule[at] = tick
+        if at + len(text) < room - 3:
+            words[at : at + len(text)] = text
+        ago += step_s
+    judged_words = f"  {thick} judged"
+    return [
+        [(" " * before + "".join(rule), "quiet"), (judged_words, "quiet")],
+        [(" " * before + "".join(words), "quiet")],
+    ]
