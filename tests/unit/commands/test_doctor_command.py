@@ -1,0 +1,77 @@
+"""`iodash doctor` as people and CI call it: text, JSON, and the status that `--fail-on` gives."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from iodash.commands.doctor import _matches
+from iodash.diagnosis.checkup import check_host
+from iodash.model.frame import Verdict
+from iodash.model.sample import Host
+from tests.ui.frames import MIB, frame, system
+
+
+def doctor(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "iodash", "doctor", "--for", "0.4", "-d", "0.2", "--no-gpu", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def verdict(cause: str, confidence: str) -> Verdict:
+    return Verdict(cause, confidence, "", (), "", 10.0)  # type: ignore[arg-type]
+
+
+def test_json_is_one_object_with_verdict_and_host() -> None:
+    done = doctor("--format", "json", "-p", "1")
+    told = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, told["schema"]) == (0, "", "iodash.doctor/1")
+    assert told["verdict"] in told["verdicts"]
+    assert {"what", "status", "remedy"} <= told["host"][0].keys()
+
+
+def test_text_says_what_the_host_hides() -> None:
+    done = doctor("-p", "1")
+    assert done.returncode == 0
+    assert "What this host shows and hides:" in done.stdout
+    assert "leave out --no-gpu" in done.stdout
+
+
+def test_a_process_that_is_not_there_is_told_and_no_failure() -> None:
+    done = doctor("-p", "4194999")
+    assert (done.returncode, done.stderr) == (0, "iodash: there is no process 4194999\n")
+
+
+def test_a_cause_that_is_found_fails() -> None:
+    assert doctor("-p", "4194999", "--fail-on", "gpu_throttled,no_gpu_work").returncode == 3
+    assert doctor("-p", "4194999", "--fail-on", "any").returncode == 0
+
+
+def test_a_wrong_cause_or_time_is_wrong_usage() -> None:
+    assert doctor("--fail-on", "disk").returncode == 2
+    assert doctor("--for", "-3").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("cause", "confidence", "wanted", "matched"),
+    [
+        ("device_saturated", "medium", {"any"}, True),
+        ("device_saturated", "low", {"any"}, False),
+        ("device_saturated", "low", {"device_saturated"}, True),
+        ("gpu_fed", "high", {"any"}, False),
+        ("unknown", "high", {"any"}, False),
+    ],
+)
+def test_what_fails(cause: str, confidence: str, wanted: set[str], matched: bool) -> None:
+    assert _matches([verdict(cause, confidence)], frozenset(wanted)) is matched
+
+
+def test_a_small_shared_memory_and_missing_delays_have_remedies() -> None:
+    host = Host(name="node", kernel="6.18", container="docker", cpu_count=4, delay_accounting=False)
+    small = system(shared_memory_total_bytes=64 * MIB, shared_memory_used_bytes=60 * MIB)
+    checks = {check.what: check for check in check_host(frame(host=host, system=small))}
+    assert "--shm-size" in (checks["/dev/shm"].remedy or "")
+    assert "task_delayacct=1" in (checks["I/O delay of processes"].remedy or "")
+    assert not checks["GPUs"].ok

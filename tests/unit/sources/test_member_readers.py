@@ -1,0 +1,147 @@
+"""What is read of a job's members: looks at real children, kinds of waits, facts, control groups by hierarchy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from iodash.model.missing import Missing
+from iodash.model.sample import ProcessKey
+from iodash.sources.local.containers import limits_path
+from iodash.sources.local.job_facts import member_facts
+from iodash.sources.local.looks import Looks
+from iodash.sources.local.members import MemberReader
+from iodash.sources.local.topology import Blocks
+from iodash.sources.local.wait_kinds import wait_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROC, SYS = Path("/proc"), Path("/sys")
+PATIENCE_S = 20.0
+
+WAITS_IN_A_PIPE = "import sys; print('ready', flush=True); sys.stdin.read()"
+COMPUTES = "print('ready', flush=True)\nwhile True: pass"
+
+
+def start(code: str, **environment: str) -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    return child
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    child.kill()
+    child.communicate()
+
+
+@pytest.fixture
+def looks() -> Iterator[Looks]:
+    made = Looks(PROC)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(("code", "running"), [(WAITS_IN_A_PIPE, False), (COMPUTES, True)])
+def test_a_child_is_seen_running_or_waiting(looks: Looks, code: str, running: bool) -> None:
+    child = start(code)
+    key = ProcessKey(child.pid, 1)
+    try:
+        looks.watch(frozenset({key}))
+        deadline = time.monotonic() + PATIENCE_S
+        while (seen := looks.read()[key]).looks < 5 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert seen.looks >= 5
+        assert (seen.running > seen.looks / 2) is running
+        if not running:
+            assert seen.waits.get("queue", 0) > 0
+            assert seen.waits_readable
+    finally:
+        end(child)
+
+
+def test_a_child_that_ends_is_no_longer_read(looks: Looks) -> None:
+    child = start(WAITS_IN_A_PIPE)
+    key = ProcessKey(child.pid, 1)
+    looks.watch(frozenset({key}))
+    end(child)
+    deadline = time.monotonic() + PATIENCE_S
+    while looks.read() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert looks.read() == {}
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (b"request_wait_answer", "fuse"),
+        (b"nfs_wait_bit_killable", "network"),
+        (b"folio_wait_bit_common", "block"),
+        (b"folio_wait_writeback", "writeback"),
+        (b"wait_woken", "socket"),
+        (b"futex_wait_queue", "queue"),
+        (b"__futex_wait", "queue"),
+        (b"hrtimer_nanosleep", "other"),
+        (b"0", None),
+        (b"", None),
+    ],
+)
+def test_a_kernel_function_says_what_is_waited_for(function: bytes, kind: str | None) -> None:
+    assert wait_kind(function) == kind
+
+
+def test_the_facts_of_a_child(tmp_path: Path) -> None:
+    data = tmp_path / "shard.bin"
+    data.write_bytes(b"x" * 4096)
+    child = start(f"file = open({str(data)!r})\n{WAITS_IN_A_PIPE}", RANK="3")
+    try:
+        facts = member_facts(PROC, Blocks(SYS), ProcessKey(child.pid, 1))
+    finally:
+        end(child)
+    assert facts.environment == {"RANK": "3"}
+    assert not isinstance(facts.places, Missing)
+    assert any(tmp_path.is_relative_to(place.mount_point) for place in facts.places)
+    assert facts.remote_sockets == 0
+    assert facts.cpus_allowed == len(os.sched_getaffinity(0))
+
+
+def test_the_facts_of_nobody_are_missing(tmp_path: Path) -> None:
+    facts = member_facts(tmp_path, Blocks(tmp_path), ProcessKey(1, 1))
+    assert isinstance(facts.places, Missing)
+    assert isinstance(facts.cpus_allowed, Missing)
+
+
+def test_groups_that_limit_differently_have_different_names() -> None:
+    hybrid = b"7:blkio:%s\n4:memory:/pod/a\n1:cpu:%s\n0::/\n"
+    free, throttled = limits_path(hybrid % (b"/", b"/")), limits_path(hybrid % (b"/slow", b"/"))
+    assert (free, throttled) == ("/pod/a", "/pod/a blkio=/slow")
+    assert limits_path(b"0::/user.slice\n") == "/user.slice"
+
+
+def test_members_have_counters_facts_and_a_group_and_nobody_costs_nothing() -> None:
+    child = start(WAITS_IN_A_PIPE)
+    key = ProcessKey(child.pid, 1)
+    reader = MemberReader(PROC, SYS)
+    try:
+        assert reader.read(frozenset()).members == {}
+        deadline = time.monotonic() + PATIENCE_S
+        while not (read := reader.read(frozenset({key}))).facts and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert read.members.keys() == read.facts.keys() == {key}
+        assert read.facts[key].cgroup in read.cgroups
+    finally:
+        reader.close()
+        end(child)
