@@ -223,7 +223,11 @@ SCENARIOS: tuple[Scenario, ...] = (
         lambda g: _throttled(g, "blkio.throttle.read_iops_device", 60, workers=5, item_bytes=128 * KIB, direct=True),
     ),
     Scenario("many small cold files", ("small_reads",), lambda g: _small_files(g, 4, 4, 1500, 6 * KIB)),
-    Scenario("many small cold files on the machine's disk", ("small_reads", "cpu_preprocessing"), _small_files_here),
+    Scenario(
+        "many small cold files on the machine's disk",
+        ("small_reads", "cpu_preprocessing", "cpu_limited"),
+        _small_files_here,
+    ),
     Scenario("small random reads", ("small_reads",), _random_small),
     Scenario(
         "inline, waits for the disk",
@@ -295,7 +299,6 @@ SCENARIOS: tuple[Scenario, ...] = (
         ("gpu_resident_idle",),
         lambda g: g.train(_hot(g, step_ms=200.0)),
         gpus={"gpu.power_mw": 150_000, "gpu.gpm2": 9},
-        quick=True,
     ),
     Scenario(
         "resident but idle, power alone tells",
