@@ -12,6 +12,7 @@ from iodash.model.missing import Missing
 from iodash.model.sample import GpuDriver, ProcessKey
 from iodash.model.settings import Settings
 from iodash.ui.plots import plots_of
+from iodash.ui.screens.dashboard import Dashboard
 from iodash.ui.screens.details import DetailsScreen
 from iodash.ui.screens.evidence import EvidenceScreen
 from iodash.ui.screens.evidence_lines import amount, evidence_lines
@@ -271,3 +272,14 @@ def test_full_screen_plots_draw_the_drivers_own_samples() -> None:
     assert len(trace.runs) == 1
     assert max(value for _, value in trace.runs[0]) > 50
     assert min(value for _, value in trace.runs[0]) == 0
+
+
+async def test_keys_typed_at_once_go_where_the_first_of_them_leads() -> None:
+    async with stage() as it:
+        await it.give(starved())
+        dashboard = it.app.screen
+        assert isinstance(dashboard, Dashboard)
+        dashboard.action_next_panel()
+        dashboard.action_details()
+        await it.pilot.pause()
+        assert isinstance(it.app.screen, EvidenceScreen)

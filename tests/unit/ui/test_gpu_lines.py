@@ -55,10 +55,13 @@ def test_sixteen_gpus_are_readable_at_120_by_40() -> None:
 
 
 def test_one_gpu_with_everything() -> None:
-    one = frame(gpus=(gpu(processes=(gpu_process(4120),)),), processes=(process(4120, "train.py", role="rank 0"),))
+    one = frame(
+        gpus=(gpu(processes=(gpu_process(4120),)),),
+        processes=(process(4120, "train.py", role="train.py rank 0, 8 workers"),),
+    )
     text = texts(gpu_lines(one, view(one), 198, 1))[0]
     assert re.fullmatch(
-        r" 0  H200 +▃▃  +31%  64.0G/141G +412/700W +62C  PCIe r 1.20G  s +0  SM  80   train.py  rank 0", text
+        r" 0  H200 +▃▃  +31%  64.0G/141G +412/700W +62C  PCIe r 1.20G  s +0  SM  80   train.py rank 0", text
     )
 
 
@@ -169,9 +172,9 @@ def test_processes_are_named_and_foreign_ones_are_placed() -> None:
         processes=(gpu_process(645400, visible=False), gpu_process(7), gpu_process(8, guess=True), gpu_process(9)),
         processes_note="1.0G of others",
     )
-    names = {7: process(7, "train.py", role="rank 0"), 8: process(8, "serve")}
+    names = {7: process(7, "train.py", role="train.py rank 0, 8 workers"), 8: process(8, "serve")}
     inside = plain_text(process_words(row, names, frame()))
-    assert inside == "train.py  rank 0, ~serve, pid 9, pid 645400 (outside this container)  1.0G of others"
+    assert inside == "train.py rank 0, ~serve, pid 9, pid 645400 (outside this container)  1.0G of others"
     assert "pid 645400 (not in /proc)" in plain_text(process_words(row, names, frame(host=OUTSIDE)))
     reason = process_words(gpu(processes=Missing.NO_PERMISSION), {}, frame())
     assert plain_text(reason) == "processes: no permission"

@@ -100,7 +100,8 @@ def process_words(row: GpuRow, names: Mapping[int, ProcessRow], frame: Frame) ->
 
 def _process(process: GpuProcess, row: ProcessRow | None, frame: Frame) -> tuple[str, str]:
     if process.visible and row is not None:
-        return f"~{label(row)}" if process.guess else label(row), ""
+        name = row.role.partition(",")[0] if row.role else label(row)
+        return f"~{name}" if process.guess else name, ""
     if process.visible:
         return f"pid {process.pid}", ""
     where = "outside this container" if frame.host.container or frame.host.pid_namespace else "not in /proc"

@@ -178,7 +178,7 @@ class Dashboard(RowKeys, inherit_bindings=False):
 
     def action_details(self) -> None:
         """Opens the evidence of the verdict, or the details of the selected process."""
-        if self._verdict.has_focus:
+        if self.focused is self._verdict:
             if self._shown is not None:
                 from iodash.ui.screens.evidence import EvidenceScreen
 
@@ -208,7 +208,7 @@ class Dashboard(RowKeys, inherit_bindings=False):
         """Says why something on the selected row is as it is, else the keys."""
         focused = self._devices if self._devices.table.has_focus else self._processes
         sentence = focused.reason if self._filter is None else "Enter keeps the filter, Esc clears it"
-        if self._verdict.has_focus:
+        if self.focused is self._verdict:
             sentence = "Enter shows what speaks for it"
         width, height = self.app.size
         if not sentence and (width < GOOD_WIDTH or height < GOOD_HEIGHT):

@@ -62,7 +62,7 @@ def _words(verdict: Verdict, units: Units, width: int) -> list[Line]:
         lines.append([(f"{'MEASURED':>{_VALUE_WIDTH}} {'LIMIT':>{_VALUE_WIDTH}}  WHAT", "heading")])
         for item in verdict.evidence:
             lines += _evidence(item, units, width)
-    if verdict.advice:
+    if verdict.advice and verdict.cause != "gpu_fed":
         lines.append([])
         word = "Try: " if blames(verdict) else "Next: "
         for number, part in enumerate(wrap(verdict.advice, max(1, width - len(word)))):
