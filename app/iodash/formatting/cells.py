@@ -64,6 +64,5 @@ def wrap(text: str, width: int) -> list[str]:
         while cell_width(rest) > width > 0 and (part := crop(rest, width, "")):
             lines.append(part)
             rest = rest[len(part) :]
-        if rest:
-            lines.append(rest)
+        lines.append(rest)
     return lines or [""]
