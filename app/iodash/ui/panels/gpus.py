@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from iodash.model.frame import Frame
-    from iodash.ui.view import View
 
 _MOST_LINES = 8
 """How many GPUs the panel wants beneath each other. With more than that, several share a line."""
@@ -37,15 +36,6 @@ class GpuPanel(Lines):
     key: ClassVar[str] = "gpus"
     title: ClassVar[str] = "GPU"
     can_focus = True
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._shown: tuple[Frame, View] | None = None
-
-    def show_frame(self, frame: Frame, view: View) -> None:
-        """Shows the GPUs of a frame."""
-        self._shown = (frame, view)
-        self.content_changed()
 
     def lines(self, width: int, height: int | None) -> list[Line]:
         """The rule's words, then a line a GPU, or fewer where there is no room for that."""

@@ -67,15 +67,6 @@ class Header(Lines):
     key: ClassVar[str] = "header"
     title: ClassVar[str] = ""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._shown: tuple[Frame, View] | None = None
-
-    def show_frame(self, frame: Frame, view: View) -> None:
-        """Shows the frame's time, host and cost, and whether the screen is paused."""
-        self._shown = (frame, view)
-        self.content_changed()
-
     def lines(self, width: int, height: int | None) -> list[Line]:
         """One line."""
         frame, view = self._shown or (None, None)

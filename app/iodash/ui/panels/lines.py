@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from textual.geometry import Size
 
+    from iodash.model.frame import Frame
+    from iodash.ui.view import View
+
 Piece: TypeAlias = tuple[str, str]
 """Some safe text and the word for its look: `""` for the usual one, else one of `looks.WORDS`."""
 
@@ -73,6 +76,12 @@ class Lines(Panel):
         self._drawn_size = (0, 0)
         self._strips: dict[int, Strip] = {}
         self._height_wanted = 0
+        self._shown: tuple[Frame, View] | None = None
+
+    def show_frame(self, frame: Frame, view: View) -> None:
+        """Takes in a frame and draws what it changes."""
+        self._shown = (frame, view)
+        self.content_changed()
 
     def lines(self, width: int, height: int | None) -> list[Line]:
         """The content for `width` cells and at most `height` lines (None: as many as it likes)."""

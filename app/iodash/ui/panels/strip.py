@@ -14,7 +14,6 @@ from iodash.ui.panels.lines import Line, Lines, fitted, width_of
 if TYPE_CHECKING:
     from iodash.formatting.units import Units
     from iodash.model.frame import Frame, SystemRow
-    from iodash.ui.view import View
 
 _COLUMNS = {column.key: column for column in SYSTEM_COLUMNS}
 
@@ -173,15 +172,6 @@ class StripPanel(Lines):
     key: ClassVar[str] = "strip"
     title: ClassVar[str] = "SYSTEM"
     can_focus = True
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._shown: tuple[Frame, View] | None = None
-
-    def show_frame(self, frame: Frame, view: View) -> None:
-        """Shows the machine's numbers."""
-        self._shown = (frame, view)
-        self.content_changed()
 
     def lines(self, width: int, height: int | None) -> list[Line]:
         """One or two lines; that it is collecting until the first frame comes."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from iodash.model.frame import DeviceRow, Frame, Verdict
     from iodash.ui.panels.lines import Piece
-    from iodash.ui.view import View
 
 _NUMBER = re.compile(r"\W*(\d[\d.,]*\W*)?")
 _LEAST_WORD = 12
@@ -126,15 +125,6 @@ class VerdictPanel(Lines):
     key: ClassVar[str] = "verdict"
     title: ClassVar[str] = "VERDICT"
     can_focus = True
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._shown: tuple[Frame, View] | None = None
-
-    def show_frame(self, frame: Frame, view: View) -> None:
-        """Shows the frame's verdict."""
-        self._shown = (frame, view)
-        self.content_changed()
 
     def lines(self, width: int, height: int | None) -> list[Line]:
         """One line, blank until the first frame comes."""
