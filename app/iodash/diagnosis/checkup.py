@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from iodash.formatting.units import byte_amount
+from iodash.formatting.units import bytes_in_words
 from iodash.model.checkup import HostCheck
 from iodash.model.missing import Missing, known
 
@@ -116,6 +116,6 @@ def _shared_memory(frame: Frame) -> HostCheck | None:
     if size is None:
         return None
     if size >= _SMALL_SHARED_MEMORY and (used or 0) < 0.8 * size:
-        return HostCheck("/dev/shm", f"ok, {byte_amount(used or 0)} of {byte_amount(size)} used")
-    status = f"{byte_amount(used or 0)} of {byte_amount(size)} used"
+        return HostCheck("/dev/shm", f"ok, {bytes_in_words(used or 0)} of {bytes_in_words(size)} used")
+    status = f"{bytes_in_words(used or 0)} of {bytes_in_words(size)} used"
     return HostCheck("/dev/shm", status, "docker run --shm-size=16g (or --ipc=host)")

@@ -60,6 +60,24 @@ def byte_amount(value: Number, units: Units = Units.IEC) -> str:
     return _scaled(value, 1000 if units is Units.SI else 1024, _BYTE_LETTERS)
 
 
+def bytes_in_words(value: Number) -> str:
+    """Bytes as a sentence says them, with the whole unit: `812 B`, `14.4 MiB`, `1.88 GiB`; powers of 1024 always.
+
+    The letter of `byte_amount` needs a heading or a table beside it, and means another power after the `b` key; a
+    sentence goes into logs and files where neither is known.
+    """
+    if isinstance(value, Missing):
+        return DASH
+    text = byte_amount(value)
+    number, letter = (text[:-1], text[-1]) if value else (text, "B")
+    return f"{number} B" if letter == "B" else f"{number} {letter}iB"
+
+
+def byte_rate_in_words(value: Number) -> str:
+    """Bytes a second as a sentence says them: `14.4 MiB/s`."""
+    return DASH if isinstance(value, Missing) else f"{bytes_in_words(value)}/s"
+
+
 def network_rate(value: Number, units: Units = Units.IEC) -> str:
     """Bytes a second of a network, in bits (powers of 1000) with `Units.BITS`, else as `byte_amount`."""
     if isinstance(value, Missing):

@@ -8,6 +8,8 @@ from iodash.formatting.units import (
     DASH,
     Units,
     byte_amount,
+    byte_rate_in_words,
+    bytes_in_words,
     count,
     decimal,
     duration,
@@ -87,6 +89,19 @@ def test_bytes_in_powers_of_1000(value: float, text: str) -> None:
 )
 def test_kib_has_no_letter_and_never_changes_its_unit(value: float, text: str) -> None:
     assert byte_amount(value, Units.KIB) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (812, "812 B"), (0.4, "0.4 B"), (1024, "1.00 KiB"), (14.4 * 2**20, "14.4 MiB"), (2**40, "1.00 TiB")],
+)
+def test_a_sentence_spells_the_unit_of_the_same_digits(value: float, text: str) -> None:
+    assert bytes_in_words(value) == text
+    assert byte_rate_in_words(value) == f"{text}/s"
+
+
+def test_a_sentence_has_a_dash_for_what_is_not_known() -> None:
+    assert bytes_in_words(Missing.OFF) == byte_rate_in_words(Missing.NEW) == DASH
 
 
 def test_bits_are_for_the_network_alone() -> None:

@@ -106,7 +106,7 @@ def test_the_only_sample_belongs_to_the_only_process(procfs: Path) -> None:
 def test_memory_that_nobody_listed_holds_is_told(procfs: Path) -> None:
     join = ProcessJoin(procfs, apart=False)
     told = join.join(record([(7, GIB)], memory_used_bytes=3 * GIB), NEW, {7}, ())
-    assert told.note == "2.0 GiB are held by no process that is listed"
+    assert told.note == "2.00 GiB are held by no process that is listed"
     unknown = join.join(record([(7, None)], memory_used_bytes=3 * GIB), NEW, {7}, ())
     assert unknown.note == ""
 

@@ -109,14 +109,14 @@ def test_limits_of_the_control_group(tmp_path: Path) -> None:
     assert found is not None
     assert found.cgroup_limits == (
         Limit("cpu.max", "1.5 CPUs"),
-        Limit("memory.max", "1.00G"),
-        Limit("memory.high", "512M"),
-        Limit("io.max 259:0", "read 1.00M/s, write 2.00M/s, 100 reads/s, 200 writes/s"),
+        Limit("memory.max", "1.00 GiB"),
+        Limit("memory.high", "512 MiB"),
+        Limit("io.max 259:0", "read 1.00 MiB/s, write 2.00 MiB/s, 100 reads/s, 200 writes/s"),
     )
     put(group, **{"io.max": b"259:0 rbps=1048576 wbps=max riops=max wiops=max\n"})
     found = reader(tmp_path).read(ProcessKey(42, 1000))
     assert found is not None
-    assert found.cgroup_limits[-1] == Limit("io.max 259:0", "read 1.00M/s")
+    assert found.cgroup_limits[-1] == Limit("io.max 259:0", "read 1.00 MiB/s")
 
 
 @pytest.mark.parametrize(

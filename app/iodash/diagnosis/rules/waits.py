@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from iodash.formatting.units import byte_amount
+from iodash.formatting.units import byte_rate_in_words
 
 if TYPE_CHECKING:
     from iodash.diagnosis.finding import Finding
@@ -78,4 +78,4 @@ def oppose_if_loaders_are_ahead(finding: Finding, scene: Scene) -> None:
 
 def per_second(value: float | None) -> str:
     """A byte rate in a sentence."""
-    return "-" if value is None else f"{byte_amount(value)}B/s".replace("BB", "B")
+    return "-" if value is None else byte_rate_in_words(value)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from iodash.formatting.safe_text import safe_command, safe_text
-from iodash.formatting.units import byte_amount
+from iodash.formatting.units import bytes_in_words
 from iodash.model.details import Limit, OpenFile, ProcessDetails
 from iodash.model.missing import Missing, Text
 from iodash.sources.local.cgroups import Cgroup
@@ -198,4 +198,4 @@ def _io_words(limit: IoLimit) -> Iterator[str]:
 
 
 def _bytes(amount: int) -> str:
-    return byte_amount(amount)
+    return bytes_in_words(amount)

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from iodash.formatting.units import bytes_in_words
 from iodash.model.missing import Missing
 from iodash.model.sample import GpuProcess
 from iodash.sources.local.kept_file import read_bytes
@@ -153,4 +154,4 @@ def _unaccounted(used: int | None, listed: list[tuple[int, int | None]]) -> str:
     rest = used - sum(amount for amount in amounts if not isinstance(amount, Missing))
     if rest < UNACCOUNTED_BYTES:
         return ""
-    return f"{rest / 2**30:.1f} GiB are held by no process that is listed"
+    return f"{bytes_in_words(rest)} are held by no process that is listed"
