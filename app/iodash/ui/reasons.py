@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from iodash.columns.devices import LOUD_STATES
+from iodash.formatting.units import count, milliseconds
 from iodash.model.missing import Missing
 
 if TYPE_CHECKING:
@@ -55,5 +57,15 @@ def device_reason(row: DeviceRow) -> str:
     """What the footer says of a selected device: the reason of its state, else why it has none."""
     if isinstance(row.state, Missing):
         return f"{row.name}: {explain('state', row.state)}"
-    word = row.state.upper() if row.state not in ("idle", "ok", "busy") else row.state
-    return f"{row.name} {word}: {row.state_reason}" if row.state_reason else ""
+    word = row.state.upper() if row.state in LOUD_STATES else row.state
+    reasons = [f"{row.name} {word}: {row.state_reason}"] if row.state_reason else []
+    if discards := discards_in_await(row):
+        reasons.append(discards if reasons else f"{row.name}: {discards}")
+    return "; ".join(reasons)
+
+
+def discards_in_await(row: DeviceRow) -> str:
+    """Which discards `await` includes beside the reads and writes in sight, empty when there are none."""
+    if isinstance(row.discards_per_s, Missing) or row.discards_per_s <= 0 or isinstance(row.await_ms, Missing):
+        return ""
+    return f"await includes {count(row.discards_per_s)} discards/s of {milliseconds(row.discard_await_ms)} ms"
