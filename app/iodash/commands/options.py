@@ -168,7 +168,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(("-t", "--time"), "time", "flag", "the time of day before each line (implies -b)"),
     Option(("-q", "--quiet"), "quiet", "count", "headings once; -qq never; -qqq nothing but processes (implies -b)"),
     Option(("--device",), "device", "many", "only these devices: names, /dev paths or mount points", metavar="NAME"),
-    Option(("--all-devices",), "all_devices", "flag", "partitions, loop and ram devices too"),
+    Option(("--all-devices",), "all_devices", "flag", "partitions, loop, ram and unused zram devices too"),
     Option(("--no-gpu",), "gpu", "flag", "leave GPUs alone", value=False),
     Option(("--sort",), "sort", "one", "sort processes by this field or heading", sort_column, "COLUMN"),
     Option(("--reverse",), "reverse", "flag", "the other way round"),

@@ -99,8 +99,8 @@ class SystemRow:
 class DeviceRow:
     """A block device, or a network or FUSE mount. Formulas are those of `iostat -x`; waits are in milliseconds.
 
-    `label` is a device-mapper name, `hidden` marks path devices behind a multipath head, `slots` is how many requests
-    the device takes at once. `total` marks a device that counts in the machine's sum.
+    `label` is a device-mapper name, `hidden` marks path devices behind a multipath head and unused zram, `slots` is how
+    many requests the device takes at once. `total` marks a device that counts in the machine's sum.
     """
 
     name: str

@@ -75,7 +75,7 @@ class DeviceChoice(Protocol):
 
     @property
     def all_devices(self) -> bool:
-        """Partitions, loop and ram devices and hidden paths too."""
+        """Partitions, loop and ram devices, hidden paths and unused zram too."""
 
 
 @lru_cache(maxsize=64)

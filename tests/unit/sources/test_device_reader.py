@@ -216,6 +216,40 @@ def test_paths_of_a_multipath_device_are_hidden_and_count_only_where_the_head_do
     assert totals(rows) == {"nvme0c0n1", "nvme0c1n1"}
 
 
+@pytest.mark.parametrize(
+    ("counts", "files", "hidden"),
+    [
+        ((0,) * 17, {"size": "0"}, True),
+        ((0,) * 17, {"size": "0", "queue__iostats": "0"}, True),
+        ((0,) * 17, {"size": "8192"}, True),
+        (FULL, {"size": "8192"}, False),
+        ((0,) * 17, {"size": "8192", "queue__iostats": "0"}, False),
+        ((0,) * 17, None, True),
+        (FULL, None, False),
+    ],
+)
+def test_zram_is_hidden_while_it_is_unused(
+    tmp_path: Path, counts: tuple[int, ...], files: dict[str, str] | None, hidden: bool
+) -> None:
+    if files is not None:
+        SysTree(tmp_path).add("zram0", "253:0", **files)
+    rows = read(tmp_path, disk_line("zram0", "253:0", *counts) + disk_line("sda", "8:0"))
+    assert (rows["zram0"].hidden, rows["sda"].hidden) == (hidden, False)
+
+
+def test_zram_appears_when_it_is_first_used(tmp_path: Path) -> None:
+    procfs = proc_tree(tmp_path)
+    write(procfs / "diskstats", disk_line("zram0", "253:0"))
+    reader = DeviceReader(procfs, tmp_path / "sys")
+    unused = reader.read()
+    write(procfs / "diskstats", disk_line("zram0", "253:0", *FULL))
+    used = reader.read()
+    reader.close()
+    assert not isinstance(unused, Missing)
+    assert not isinstance(used, Missing)
+    assert [row.hidden for row in (*unused, *used)] == [True, False]
+
+
 def test_without_sysfs_names_tell_and_it_is_said(tmp_path: Path) -> None:
     procfs = proc_tree(tmp_path)
     names = "sda sda1 nvme0n1 nvme0n1p2 nvme0c0n1 dm-0 md127 loop0 loop0p1 zram0 ram3 xvda1 mmcblk0 mmcblk0p1 zd16"

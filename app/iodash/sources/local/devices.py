@@ -100,8 +100,8 @@ def parse_line(line: bytes) -> DiskLine | None:
 class DeviceReader:
     """Reads all block devices, partitions, loop and ram devices included.
 
-    A light thread of its own looks at the requests in flight some four times a second, since one reading a sample
-    would miss most queues; it starts with the first reading.
+    A light thread of its own looks at the requests in flight some four times a second while any device moves, since
+    one reading a sample would miss most queues.
 
     Args:
         procfs: the proc tree.
@@ -142,6 +142,7 @@ class DeviceReader:
         peaks = self._peeks.take()
         lines = [line for line in content.split(b"\n") if line]
         known = [self._rows.get(line) for line in lines]
+        self._peeks.look(None in known)
         if None not in known and len(known) == len(self._names) and not self._refresh():
             return _shown(known, peaks)
         parsed = [(line, disk) for line in lines if (disk := parse_line(line)) is not None]
@@ -200,7 +201,7 @@ class DeviceReader:
             generation=device.generation,
             kind=device.kind,
             total=device.physical,
-            hidden=device.hidden,
+            hidden=device.hidden or _is_unused(disk, device),
             parent=device.parent,
             label=device.label,
             mounts=self._mounted.get(disk.name, ()),
@@ -216,6 +217,17 @@ class DeviceReader:
         return self._blocks.leaves(device.name, table)
 
 
+def _is_unused(disk: DiskLine, device: BlockDevice) -> bool:
+    """Whether a zram device was never set up or never used: distributions make one that most machines leave alone.
+
+    Without a size it can hold nothing (Documentation/admin-guide/blockdev/zram.rst). With one, making a file system or
+    swap on it would have counted, where the kernel counts.
+    """
+    if device.kind != "zram":
+        return False
+    return device.size == 0 or (device.counting and not any(disk.fields[name] for name in _SHORT_PARTITION))
+
+
 def _counted(disk: DiskLine, device: BlockDevice) -> dict[str, Count]:
     if not device.counting:
         return dict.fromkeys(_COLUMNS, Missing.OFF)
@@ -228,7 +240,7 @@ def _counted(disk: DiskLine, device: BlockDevice) -> dict[str, Count]:
 def _shown(rows: Iterable[DeviceCounters | None], peaks: dict[bytes, int]) -> tuple[DeviceCounters, ...]:
     """The rows with the most requests seen in flight, and with each byte counted once."""
     shown = [_with_peak(row, peaks) for row in rows if row is not None]
-    return tuple(_count_paths(shown) if any(row.hidden for row in shown) else shown)
+    return tuple(_count_paths(shown) if any(row.hidden and path_head(row.name) for row in shown) else shown)
 
 
 def _with_peak(row: DeviceCounters, peaks: dict[bytes, int]) -> DeviceCounters:
@@ -278,6 +290,7 @@ class InFlightPeeks:
         self._content = b""
         self._lock = threading.Lock()
         self._peaks: dict[bytes, int] = {}
+        self._wanted = threading.Event()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -286,6 +299,13 @@ class InFlightPeeks:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="iodash-in-flight", daemon=True)
             self._thread.start()
+
+    def look(self, wanted: bool) -> None:
+        """Whether it is worth looking: while no device moves, nobody is woken for it."""
+        if wanted:
+            self._wanted.set()
+        else:
+            self._wanted.clear()
 
     def take(self) -> dict[bytes, int]:
         """The largest number by raw device name; looking starts afresh."""
@@ -312,8 +332,9 @@ class InFlightPeeks:
     def close(self) -> None:
         """Ends the thread, waiting for nothing."""
         self._stop.set()
+        self._wanted.set()
 
     def _run(self) -> None:
-        while not self._stop.wait(PEEK_S):
+        while self._wanted.wait() and not self._stop.wait(PEEK_S):
             self.peek()
         self._file.close()

@@ -35,7 +35,8 @@ class BlockDevice:
     """What sysfs (or, where that is hidden, the name) says of a block device.
 
     `below` are the devices directly beneath (a partition's disk, the members of dm and md), `backing_file` the raw path
-    of a loop image. `counting` is false while the kernel keeps no statistics of it (queue/iostats).
+    of a loop image. `counting` is false while the kernel keeps no statistics of it (queue/iostats). `size` is in
+    sectors, None where nobody asks.
     """
 
     name: str
@@ -47,6 +48,7 @@ class BlockDevice:
     generation: int = 0
     slots: int | None = None
     counting: bool = True
+    size: int | None = None
 
     @property
     def parent(self) -> str | None:
@@ -224,6 +226,7 @@ class Blocks:
             generation=read_int(f"{disk}/diskseq") or 0,
             slots=_slots(disk),
             counting=read_int(f"{disk}/queue/iostats") != 0,
+            size=read_int(f"{folder}/size") if kind == "zram" else None,
         )
 
 

@@ -36,5 +36,8 @@ def why_no_device(choice: Settings, frame: Frame, absent: Sequence[str]) -> list
         names = " or ".join(absent)
         return [f"No device is called {names}.", "Start without --device to see those that are there."]
     if frame.devices:
-        return ["Only partitions, loop or ram devices are here.", "Start with --all-devices to see them."]
+        return [
+            "Only partitions, loop, ram or unused zram are here.",
+            "Start with --all-devices to see them.",
+        ]
     return [*frame.notes, "No block device can be seen: /proc/diskstats is empty or hidden."]
