@@ -56,7 +56,7 @@ KEYS: tuple[Key, ...] = (
     Key("app.units", ("b",), "b", "Units: powers of 1024, of 1000, bits for the network.", "Look"),
     Key("app.next_theme", ("T",), "T", "Next theme.", "Look"),
     Key("full_command", ("c",), "c", "Command name or full command line.", "Look"),
-    Key("accumulated", ("a",), "a", "Rates or bytes since iodash started.", "Look"),
+    Key("accumulated", ("a",), "a", "Processes by rates, or by bytes since iodash started; the rest keeps rates.", "Look"),
     Key("threads", ("p",), "p", "Processes or threads.", "Look"),
     Key("sort_column(-1)", ("left", "less_than_sign"), "← <", "Sort by the column to the left.", "Order"),
     Key(
