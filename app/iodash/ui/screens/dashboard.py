@@ -269,9 +269,12 @@ class Dashboard(RowKeys, inherit_bindings=False):
             self.focus_next()
 
     def action_full(self) -> None:
-        """Gives the focused panel the whole screen with its history beneath, or takes it back."""
+        """Gives the focused panel the whole screen with its history beneath, or takes it back. For the verdict that is
+        what speaks for it."""
         if self.full is not None:
             self._leave_full()
+        elif self.focused is self._verdict:
+            self.action_details()
         else:
             self._enter_full(self.focused_panel.key)
 

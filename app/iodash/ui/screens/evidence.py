@@ -27,7 +27,7 @@ class EvidenceScreen(Popup):
 
     CSS_PATH = screen_stylesheet("evidence")
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("escape,enter,q", "leave", "Leave"),
+        ("escape,enter,q,e", "leave", "Leave"),
         ("f10", "app.leave", "Quit"),
         ("space", "app.pause", "Pause"),
         ("w", "app.snapshot", "Snapshot"),
