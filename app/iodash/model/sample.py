@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from iodash.model.members import JobReadings
+from iodash.model.missing import Missing
 from iodash.model.process_key import ProcessKey as ProcessKey  # noqa: TC001 - offered here too, also at run time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from iodash.model.missing import Count, Missing, Number, Text
+    from iodash.model.missing import Count, Number, Text
 
 ContainerKind = Literal["docker", "podman", "kubernetes", "lxc", "other"]
 
@@ -26,7 +27,8 @@ class Host:
     """The machine that a sample is from.
 
     `boot_time` is in Unix seconds. `page_bytes` and `clock_ticks` (per second) are the units of the kernel's page and
-    tick counters. `pid_namespace` is true where other processes of the machine are out of sight.
+    tick counters. `pid_namespace` is true where other processes of the machine are out of sight, `may_trace` where
+    iodash may look into every process (CAP_SYS_PTRACE).
     """
 
     name: str
@@ -38,6 +40,7 @@ class Host:
     page_bytes: int = 4096
     clock_ticks: int = 100
     delay_accounting: bool | None = None
+    may_trace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,12 @@ class SystemCounters:
     uptime_s: Number
     shared_memory_total_bytes: Count
     shared_memory_used_bytes: Count
+
+    @property
+    def busy_ticks(self) -> Count:
+        """Clock ticks in which the CPUs ran processes, the kernel's own work for them included."""
+        cpu = self.cpu
+        return cpu if isinstance(cpu, Missing) else cpu.user + cpu.nice + cpu.system
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +394,8 @@ class Sample:
     `time` is Unix seconds for people, `monotonic` the clock that intervals come from, taken beside the files that
     hold device and system counters, `boottime` the clock that process start times come from (seconds, suspend
     included). `processes` maps pid (or tid) to counters. `notes` are sentences about what could
-    not be read and how to change that, one a kind.
+    not be read and how to change that, one a kind. `short_of_files`: so few files may be open that any part may be
+    missing.
     """
 
     time: float
@@ -403,3 +413,4 @@ class Sample:
     notes: tuple[str, ...] = field(default=())
     readings: JobReadings = field(default_factory=JobReadings)
     boottime: float | None = None
+    short_of_files: bool = False

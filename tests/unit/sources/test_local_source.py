@@ -14,8 +14,10 @@ from iodash.model.missing import Missing
 from iodash.model.sample import Host
 from iodash.sources import Demand
 from iodash.sources.local import LocalSource
+from iodash.sources.local import host as host_module
 from iodash.sources.local import notes as notes_module
 from iodash.sources.local import source as source_module
+from iodash.sources.local.kept_file import KeptFile
 from iodash.sources.local.notes import Hidden
 from iodash.sources.local.source import NotAProcTreeError
 from tests.fake_processes import add_process, put
@@ -131,12 +133,8 @@ def test_the_first_sample_waits_for_gpus_only_when_told_to(procfs: Path, monkeyp
         made.close()
 
 
-def test_own_memory_where_proc_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise FileNotFoundError
-
-    monkeypatch.setattr("builtins.open", refuse)
-    assert source_module._resident_bytes() == 0
+def test_own_memory_where_proc_is_hidden(tmp_path: Path) -> None:
+    assert source_module._resident_bytes(KeptFile(tmp_path / "statm")) == 0
 
 
 # --- what is hidden ---------------------------------------------------------------------------------------------------
@@ -162,20 +160,19 @@ def test_delay_accounting() -> None:
     ("may_trace", "container", "remedy"),
     [
         (True, None, "the kernel protects it even from root"),
-        (False, None, "run as root, or in a container with docker run --cap-add SYS_PTRACE --pid=host"),
-        (False, "docker", "start the container with docker run --cap-add SYS_PTRACE --pid=host"),
+        (False, None, "run as root, or in a container with docker run --user root --cap-add SYS_PTRACE --pid=host"),
+        (False, "docker", "start the container with docker run --user root --cap-add SYS_PTRACE --pid=host"),
     ],
 )
-def test_io_of_others(monkeypatch: pytest.MonkeyPatch, may_trace: bool, container: Any, remedy: str) -> None:
-    monkeypatch.setattr(notes_module, "_may_trace", lambda: may_trace)
-    said = notes(Host("n", "6", container=container), 3)
+def test_io_of_others(may_trace: bool, container: Any, remedy: str) -> None:
+    said = notes(Host("n", "6", container=container, may_trace=may_trace), 3)
     assert said == f"The I/O of 3 of 80 rows may not be read: {remedy}."
 
 
 def test_rights_are_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     for status, expected in ((b"CapEff:\t0000000000080000", True), (b"CapEff:\t0000000000000000", False), (b"", False)):
-        monkeypatch.setattr(notes_module, "read_bytes", lambda _, status=status: b"Name:\tx\n" + status)
-        assert notes_module._may_trace() is expected
+        monkeypatch.setattr(host_module, "read_bytes", lambda _, status=status: b"Name:\tx\n" + status)
+        assert host_module.may_trace() is expected
 
 
 def test_a_container_sees_only_itself() -> None:

@@ -14,7 +14,7 @@ from iodash.model.missing import Missing
 from iodash.model.sample import Host, IoCounters, ProcessKey
 from iodash.sources import Demand
 from iodash.sources.local import names as names_module
-from iodash.sources.local.processes import ACTIVE_TURNS, IDLE_TURNS, ProcessReader
+from iodash.sources.local.processes import ACTIVE_TURNS, IDLE_TURNS, SEARCH_TURNS, ProcessReader
 from iodash.sources.local.tracked import Budget
 from iodash.sources.local.users import UserNames
 from tests.fake_processes import add_process, io_file, put, remove_process, stat_file
@@ -164,6 +164,38 @@ def test_an_idle_process_that_starts_to_burn_cpu_is_found(tmp_path: Path, make: 
         stat = reader.read(Demand())[42].stat
         assert not isinstance(stat, Missing)
         assert stat.cpu_ticks == ticks
+
+
+def _turns_until_found(directory: Path, reader: Reader, ticks_of_all: int) -> int:
+    """How many sweeps it takes to find that an idle process computes, on a machine that is busy so many ticks each."""
+    for _ in range(ACTIVE_TURNS + 3):
+        reader.read(Demand(), busy_ticks=0)
+    put(directory, stat=stat_file(42, cpu=500))
+    for turn in range(1, IDLE_TURNS + 2):
+        reader.reader._paced_at = time.monotonic() - 1.0
+        stat = reader.read(Demand(), busy_ticks=turn * ticks_of_all)[42].stat
+        if not isinstance(stat, Missing) and stat.cpu_ticks:
+            return turn
+    raise AssertionError("never found")
+
+
+@pytest.mark.parametrize("ticks", [50, 200])
+def test_while_somebody_unseen_computes_idle_processes_are_searched_sooner(
+    tmp_path: Path, make: Callable[..., Reader], ticks: int
+) -> None:
+    directories = [add_process(tmp_path, pid) for pid in range(42, 42 + 2 * SEARCH_TURNS)]
+    assert _turns_until_found(directories[0], make(), ticks) <= SEARCH_TURNS + 1
+
+
+def test_what_those_in_sight_compute_starts_no_search(tmp_path: Path, make: Callable[..., Reader]) -> None:
+    directory = add_process(tmp_path, 42)
+    reader = make()
+    visible = Demand(visible=frozenset({reader.read()[42].key}))
+    for turn in range(1, 4):
+        put(directory, stat=stat_file(42, cpu=100 * turn))
+        reader.reader._paced_at = time.monotonic() - 1.0
+        reader.read(visible, busy_ticks=1000 + 100 * turn)
+    assert reader.reader._idle_turns == IDLE_TURNS
 
 
 @pytest.mark.parametrize("shown", ["visible", "members"])

@@ -2,7 +2,8 @@
 
 Its cost is what decides how often anybody may look: `/proc` is listed, the kept io descriptor of each process is read
 again, and where the bytes are the same as before the same row is given out again. The stat file, which costs twice as
-much, is read for rows that are new, changed, looked at or recently active, and for the idle ones in turn.
+much, is read for rows that are new, changed, looked at or recently active, and for the idle ones in turn: sooner while
+the machine computes more than those do whose stat files are read.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from operator import ne
 from typing import TYPE_CHECKING
 
 from iodash.model.missing import Missing
+from iodash.sources.descriptors import EXHAUSTED
 from iodash.sources.local.births import Births
 from iodash.sources.local.fuse import FuseReaders
 from iodash.sources.local.io_priority import io_priority
 from iodash.sources.local.names import Identity, Names
-from iodash.sources.local.tracked import EXHAUSTED, IO_BYTES, GoneError, Tracked
+from iodash.sources.local.tracked import IO_BYTES, GoneError, Tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,8 +36,14 @@ if TYPE_CHECKING:
 ACTIVE_TURNS = 8
 """A process stays active, its stat file read in every sweep, for so many sweeps after it did something."""
 
-IDLE_TURNS = 16
+IDLE_TURNS = 64
 """Every so many sweeps the stat file of a process that does nothing is read all the same."""
+
+SEARCH_TURNS = 16
+"""The same while somebody unseen computes."""
+
+_UNSEEN_CPUS = 0.1
+"""How many CPUs must be busy with nobody known for it before they are looked for."""
 
 NAMES_WAIT_S = 0.05
 NAMES_WAIT_IN_FULL_S = 0.2
@@ -71,6 +79,10 @@ class ProcessReader:
         self._stale = False
         self._active: set[Tracked] = set()
         self._created: Count = Missing.NOT_MEASURED
+        self._busy_ticks: Count = Missing.NOT_MEASURED
+        self._seen_ticks = 0
+        self._paced_at = 0.0
+        self._idle_turns = SEARCH_TURNS
         self._turn = 0
         self._fresh: list[Tracked] = []
         self._ask: list[Tracked] = []
@@ -83,7 +95,13 @@ class ProcessReader:
         """Of how many processes the I/O may not be read."""
         return sum(1 for tracked in self._denied if tracked.io_state is Missing.NO_PERMISSION)
 
-    def read(self, demand: Demand, host: Host, created: Count = Missing.NOT_MEASURED) -> Mapping[int, ProcessCounters]:
+    def read(
+        self,
+        demand: Demand,
+        host: Host,
+        created: Count = Missing.NOT_MEASURED,
+        busy_ticks: Count = Missing.NOT_MEASURED,
+    ) -> Mapping[int, ProcessCounters]:
         """The rows by pid (or tid). Raises OSError where the tree can't be listed.
 
         Args:
@@ -91,12 +109,14 @@ class ProcessReader:
             host: what the units of the counters are.
             created: how many processes the machine has created so far, read just before. While that stays the same
                 nobody new can be there, and `/proc` is listed only now and then.
+            busy_ticks: how many ticks all CPUs together have run processes so far, read just before.
         """
         self._turn += 1
         self._boot_time, self._clock_ticks = host.boot_time, host.clock_ticks
         born = self._find_born(created)
         self._look_at(demand)
         self._sweep(born, in_full=demand.every_field)
+        self._set_pace(busy_ticks)
         self._identify(NAMES_WAIT_IN_FULL_S if demand.every_field else NAMES_WAIT_S)
         return dict(self._rows)
 
@@ -136,6 +156,15 @@ class ProcessReader:
             return self._follow_list()
         return [name for name in in_turn if name not in self._known]
 
+    def _set_pace(self, busy_ticks: Count) -> None:
+        """In how many sweeps the idle processes are gone through from now on."""
+        now = time.monotonic()
+        unseen = busy_ticks - self._busy_ticks - self._seen_ticks
+        seconds = now - self._paced_at
+        self._busy_ticks, self._seen_ticks, self._paced_at = busy_ticks, 0, now
+        at_rest = not isinstance(unseen, Missing) and unseen <= _UNSEEN_CPUS * self._clock_ticks * seconds
+        self._idle_turns = IDLE_TURNS if at_rest else SEARCH_TURNS
+
     def _look_at(self, demand: Demand) -> None:
         for key in demand.visible | demand.members:
             tracked = self._known.get(str(key.tid if self._threads else key.pid))
@@ -167,7 +196,7 @@ class ProcessReader:
                 self._attempt(tracked, self._refresh, in_full, born)
         for index in changed:
             self._before[index] = self._kept[index].io_raw
-        first, step = (0, 1) if in_full else (self._turn % IDLE_TURNS, IDLE_TURNS)
+        first, step = (0, 1) if in_full else (self._turn % self._idle_turns, self._idle_turns)
         for tracked in self._denied[first::step]:
             if tracked not in busy:
                 self._attempt(tracked, self._refresh, in_full, born)
@@ -227,6 +256,7 @@ class ProcessReader:
         if in_full and self._local:
             self._read_priority(tracked)
         tracked.active_until = self._turn + 1
+        self._seen_ticks += tracked.stat.counters.cpu_ticks
         self._known[name] = tracked
         self._fresh.append(tracked)
         self._active.add(tracked)
@@ -267,6 +297,7 @@ class ProcessReader:
         elif not in_full and tracked.stat_fd >= 0:
             tracked.release_stat()
         if before is not None:
+            self._seen_ticks += tracked.stat.counters.cpu_ticks - before.counters.cpu_ticks
             self._judge_program(tracked, before.program)
         if in_full:
             tracked.wants_stat_fd = True

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from iodash.model.missing import Missing
 from iodash.model.sample import OwnCounters, Sample
-from iodash.sources.local.descriptors import raise_limit
+from iodash.sources.descriptors import raise_limit, shortage
 from iodash.sources.local.details import DetailsReader
 from iodash.sources.local.devices import DeviceReader
 from iodash.sources.local.gpu.client import GpuReader
 from iodash.sources.local.host import HostReader, is_own
+from iodash.sources.local.kept_file import KeptFile
 from iodash.sources.local.members import MemberReader
 from iodash.sources.local.mounts import MountReader
 from iodash.sources.local.network_mounts import NetworkMountReader
@@ -25,11 +27,9 @@ from iodash.sources.local.users import UserNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from iodash.model.details import ProcessDetails
-    from iodash.model.missing import Count
-    from iodash.model.sample import Host, ProcessCounters, ProcessKey
+    from iodash.model.sample import Host, ProcessCounters, ProcessKey, SystemCounters
     from iodash.sources import Demand
 
 T = TypeVar("T")
@@ -73,6 +73,7 @@ class LocalSource:
         self._gpu = GpuReader(procfs, sysfs, enabled=gpu)
         self._details = DetailsReader(procfs, sysfs)
         self._users = UserNames()
+        self._own = KeptFile(Path("/proc/self/statm"))
         self._budget = Budget(raise_limit())
         self._processes: ProcessReader | None = None
         self._threads = False
@@ -113,7 +114,7 @@ class LocalSource:
         system = self._system.read()
         devices = _part(self._devices.read, Missing.NOT_MEASURED, "The devices", failures)
         mounts = _part(self._mounts.read, (), "The network mounts", failures)
-        processes = self._read_processes(demand, host, system.processes_created, failures)
+        processes = self._read_processes(demand, host, system, failures)
         if self._wait_for_gpu:
             self._gpu.wait_first(max(0.0, began + _GPU_WAIT_S - time.monotonic()))
             self._wait_for_gpu = False
@@ -136,10 +137,11 @@ class LocalSource:
             threads=demand.threads,
             notes=(*failures, *self._hidden.notes(host, unreadable, len(processes)), *self._devices.notes),
             readings=readings,
+            short_of_files=bool(shortage()),
         )
 
     def _read_processes(
-        self, demand: Demand, host: Host, created: Count, failures: list[str]
+        self, demand: Demand, host: Host, system: SystemCounters, failures: list[str]
     ) -> Mapping[int, ProcessCounters]:
         if self._processes is None or self._threads != demand.threads:
             if self._processes is not None:
@@ -150,18 +152,19 @@ class LocalSource:
             )
         reader = self._processes
         nothing: Mapping[int, ProcessCounters] = {}
-        return _part(lambda: reader.read(demand, host, created), nothing, "The processes", failures)
+        created, busy = system.processes_created, system.busy_ticks
+        return _part(lambda: reader.read(demand, host, created, busy), nothing, "The processes", failures)
 
     def _own_cost(self) -> OwnCounters:
         workers_cpu_s, workers_resident = self._gpu.own()
-        return OwnCounters(time.process_time(), _resident_bytes(), workers_cpu_s, workers_resident)
+        return OwnCounters(time.process_time(), _resident_bytes(self._own), workers_cpu_s, workers_resident)
 
     def _let_go(self) -> None:
         if self._processes is not None:
             self._processes.close()
         self._users.close()
         self._members.close()
-        for reader in (self._host, self._system, self._devices, self._mounts, self._mount_table):
+        for reader in (self._host, self._system, self._devices, self._mounts, self._mount_table, self._own):
             reader.close()
 
 
@@ -182,10 +185,7 @@ def _is_own_namespace(procfs: Path) -> bool:
         return False
 
 
-def _resident_bytes() -> int:
+def _resident_bytes(own: KeptFile) -> int:
     """Resident memory of this process (proc(5), /proc/PID/statm, second field), 0 where its own /proc is hidden."""
-    try:
-        with open("/proc/self/statm", "rb", buffering=0) as file:
-            return int(file.read(256).split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
-        return 0
+    content = own.read()
+    return 0 if isinstance(content, Missing) else int(content.split()[1]) * os.sysconf("SC_PAGE_SIZE")
