@@ -75,7 +75,7 @@ class Run:
     busy: Path | None = None
     gpu: int = 0
     gpu_bytes: int = 8 << 30
-    seconds: float = 60.0
+    seconds: float = 180.0
     steps: int = 0
     seed: int = field(default=0, compare=False)
 

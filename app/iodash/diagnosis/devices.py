@@ -6,11 +6,12 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from iodash.formatting.units import byte_amount, count, decimal, duration, milliseconds
+from iodash.formatting.units import byte_rate_in_words, count, decimal, duration, milliseconds
 from iodash.model.missing import Missing, Number, known, or_zero
 
 if TYPE_CHECKING:
     from iodash.model.frame import DeviceRow, DeviceState, Frame
+    from iodash.model.members import IoLimit
 
 STALL_S = 1.0
 """Seconds with requests in flight and no completion that make a stall."""
@@ -42,8 +43,12 @@ _SLOW_COMPLETIONS = 3
 _UNCOMPARED_WAIT_MS = 10.0
 _UNCOMPARED_QUEUE = 4.0
 
+_LIMIT_REACHED = 0.9
+_LIMIT_LEFT = 0.8
+"""Share of a control group's limit from which it is what holds the requests back, and below which it no longer is."""
+
 _STEADY_INTERVALS = 2
-"""Intervals in a row that a device must look saturated or slow before it is called so."""
+"""Intervals in a row that a device must look saturated, slow or throttled before it is called so."""
 
 _SIZE_CLASSES = (32 << 10, 256 << 10)
 
@@ -74,6 +79,13 @@ class _Wait(NamedTuple):
     def text(self) -> str:
         usual = f", usually {milliseconds(self.usual)}" if self.usual is not None else ""
         return f"{self.direction} wait {milliseconds(self.milliseconds)} ms{usual}"
+
+
+class _Limited(NamedTuple):
+    """A control group's limit on a device, and how much of it is used, 1 being all."""
+
+    limit: IoLimit
+    used: float
 
 
 @dataclass(slots=True)
@@ -134,21 +146,24 @@ class DeviceStates:
         `stalled`: requests are in flight and none has completed for a second. `queued`: (nearly) all of the device's
         slots are taken. `saturated`: at the best throughput seen, with requests that wait far longer than usual.
         `slow`: they wait far longer though throughput is low. `busy`: in use nearly all the time, which on a device
-        that serves many requests at once is no limit. The state is the reason itself where its rates are missing.
+        that serves many requests at once is no limit. `throttled`: it would take more, but a job's control group is at
+        a limit that is set for this device; the kernel holds such requests back before the device counts them. The
+        state is the reason itself where its rates are missing.
         """
         past: dict[tuple[str, int, int], _Past] = {}
+        limits = _closest_limits(frame)
         rows = []
         for row in frame.devices:
             key = (row.name, row.major, row.minor)
             remembered = past[key] = self._past.get(key) or _Past()
-            state, reason = _judge(row, remembered, frame.interval_s)
+            state, reason = _judge(row, remembered, limits.get(row.name), frame.interval_s)
             remembered.state = state
             rows.append(replace(row, state=state, state_reason=reason, stalled_s=remembered.stalled_s))
         self._past = past
         return tuple(rows)
 
 
-def _judge(row: DeviceRow, past: _Past, seconds: float) -> Judgement:
+def _judge(row: DeviceRow, past: _Past, limit: _Limited | None, seconds: float) -> Judgement:
     operations = _operations(row)
     if isinstance(operations, Missing):
         past.stalled_s = 0.0
@@ -163,7 +178,7 @@ def _judge(row: DeviceRow, past: _Past, seconds: float) -> Judgement:
         return "idle", ""
     waits = _waits(row, past, seconds)
     share = past.share_of_best(operations, or_zero(row.read_bytes_per_s) + or_zero(row.write_bytes_per_s))
-    found = _queued(row) or _saturated(row, past, waits, share) or _slow(past, waits, share)
+    found = _queued(row) or _saturated(row, past, waits, share) or _throttled(past, limit) or _slow(past, waits, share)
     if found is not None:
         if found[0] == "queued" or past.steady(str(found[0])):
             return found
@@ -233,8 +248,28 @@ def _saturated(row: DeviceRow, past: _Past, waits: list[_Wait], share: float) ->
             return None
     elif worst.times < (_KNEE_WAIT_LEAVE if was else _KNEE_WAIT):
         return None
-    best = f"{count(past.best_operations)}/s or {byte_amount(past.best_bytes)}/s"
+    best = f"{count(past.best_operations)}/s or {byte_rate_in_words(past.best_bytes)}"
     return "saturated", f"{worst.text}; at {100 * share:.0f} % of the best seen ({best}), queue {decimal(queue)}"
+
+
+def _closest_limits(frame: Frame) -> dict[str, _Limited]:
+    """By device the limit of a job's control group that is nearest to being reached."""
+    closest: dict[str, _Limited] = {}
+    for group in frame.readings.cgroups.values():
+        for limit, rate in group.io_limits:
+            used = or_zero(rate) / limit.per_s if limit.per_s else 0.0
+            if limit.device not in closest or used > closest[limit.device].used:
+                closest[limit.device] = _Limited(limit, used)
+    return closest
+
+
+def _throttled(past: _Past, limited: _Limited | None) -> Judgement | None:
+    if limited is None or limited.used < (_LIMIT_LEFT if past.state == "throttled" else _LIMIT_REACHED):
+        return None
+    limit = limited.limit
+    amount = byte_rate_in_words(limit.per_s) if limit.unit == "bytes" else f"{count(limit.per_s)} operations/s"
+    share = f"{100 * limited.used:.0f} % of it is used"
+    return "throttled", f"a control group's limit of {amount} holds {limit.direction}s back, {share}"
 
 
 def _slow(past: _Past, waits: list[_Wait], share: float) -> Judgement | None:

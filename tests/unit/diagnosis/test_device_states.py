@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -8,11 +8,21 @@ from hypothesis import strategies as st
 
 from iodash.diagnosis.devices import DeviceStates
 from iodash.model.frame import DeviceRow, Frame, OwnCost, UnattributedRow
+from iodash.model.members import IoLimit, JobRows
 from iodash.model.missing import Missing
 from iodash.model.sample import MountCounters, Sample
 from iodash.sampling.devices import device_rows
 from iodash.sampling.system import system_row
 from tests.samples import device_counters, sample
+from tests.unit.diagnosis.stories import cgroup
+
+NOBODY = JobRows()
+
+
+def limited(device: str, unit: Literal["bytes", "operations"], per_s: float, rate: float) -> JobRows:
+    """A job whose control group reads at `rate` from a device on which it has a limit."""
+    limits = ((IoLimit("sdz", "read", "bytes", 100.0), 1.0), (IoLimit(device, "read", unit, per_s), rate))
+    return JobRows(cgroups={"/job": cgroup(io_limits=limits)})
 
 
 class Disk:
@@ -35,6 +45,7 @@ class Disk:
         size: int = 16384,
         util: float = 0.0,
         in_flight: int = 0,
+        readings: JobRows | None = None,
         **changed: Any,
     ) -> DeviceRow:
         """What the next interval is judged: `wait` in ms a request, `size` in bytes, `util` in percent."""
@@ -62,14 +73,14 @@ class Disk:
         self.counters = device_counters("nvme0n1", **values)
         before, after = sample(self.now, devices=(old,)), sample(self.now + self.seconds, devices=(new,))
         self.now += self.seconds
-        return judged(self.states, before, after)[0]
+        return judged(self.states, before, after, readings or JobRows())[0]
 
     def light_load(self, intervals: int = 10, wait: float = 0.3) -> None:
         for _ in range(intervals):
             assert self.interval(reads=100, wait=wait, util=3).state == "ok"
 
 
-def judged(states: DeviceStates, old: Sample, new: Sample) -> tuple[DeviceRow, ...]:
+def judged(states: DeviceStates, old: Sample, new: Sample, readings: JobRows = NOBODY) -> tuple[DeviceRow, ...]:
     seconds = new.monotonic - old.monotonic
     devices = device_rows(old, new, seconds)
     frame = Frame(
@@ -83,6 +94,7 @@ def judged(states: DeviceStates, old: Sample, new: Sample) -> tuple[DeviceRow, .
         gpu_driver=new.gpu_driver,
         gpus=(),
         own=OwnCost(0, 0, 0, 0, 0),
+        readings=readings,
     )
     return states.judge(frame)
 
@@ -316,3 +328,34 @@ def test_what_is_remembered_is_bounded() -> None:
     disk.light_load(600)
     (past,) = disk.states._past.values()
     assert sum(map(len, past.light.values())) <= 240
+
+
+def test_at_a_limit_of_the_jobs_control_group_it_is_throttled_until_well_below() -> None:
+    disk = Disk()
+    disk.light_load()
+    states = []
+    for used in (0.85, 0.97, 0.97, 0.85, 0.75):
+        row = disk.interval(
+            reads=20, wait=0.3, util=2, readings=limited("nvme0n1", "bytes", 20 << 20, used * (20 << 20))
+        )
+        states.append(row.state)
+        if used == 0.97:
+            reason = row.state_reason
+    assert states == ["ok", "ok", "throttled", "throttled", "ok"]
+    assert reason == "a control group's limit of 20.0 MiB/s holds reads back, 97 % of it is used"
+
+
+def test_a_limit_on_another_device_does_not_throttle_this_one() -> None:
+    disk = Disk()
+    for _ in range(4):
+        row = disk.interval(reads=20, wait=0.3, util=2, readings=limited("nvme1n1", "operations", 100, 100))
+    assert row.state == "ok"
+
+
+def test_a_full_queue_is_the_deeper_cause_than_a_limit_that_is_nearly_used() -> None:
+    disk = Disk(slots=64)
+    for _ in range(3):
+        row = disk.interval(
+            reads=10000, wait=6.3, util=100, in_flight=64, readings=limited("nvme0n1", "operations", 10000, 9800)
+        )
+    assert row.state == "queued"

@@ -229,6 +229,16 @@ def test_the_cause_is_named(name: str) -> None:
     assert verdict.job == "train.py:4120"
 
 
+@pytest.mark.parametrize("name", STORIES)
+def test_where_no_gpu_is_seen_nothing_is_said_of_one(name: str) -> None:
+    story = replace(STORIES[name][0], util=None)
+    verdict = story.verdict()
+    assert verdict.confidence != "high"
+    before, told, _ = verdict.summary.partition("no GPU was seen")
+    assert told
+    assert "GPU" not in before
+
+
 def test_waiting_for_pages_that_were_thrown_out_is_a_thrashed_cache_and_not_short_memory() -> None:
     story = replace(
         SATURATED,

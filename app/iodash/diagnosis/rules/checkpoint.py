@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from iodash.diagnosis.finding import Finding
-from iodash.diagnosis.rules.waits import MIB, STARVED_IDLE, per_second
+from iodash.diagnosis.rules.waits import MIB, STARVED_IDLE, idle_words, per_second
 from iodash.diagnosis.scene import weighted
 from iodash.model.missing import known
 
@@ -73,8 +73,12 @@ def checkpoint_write(scene: Scene) -> Finding | None:
         finding.oppose("read", read, "B/s", rate, f"it reads even more meanwhile ({per_second(read)})")
     if not finding.supporting:
         return None
-    idle = "no GPU was seen" if no_gpu else f"{overall:.0f} % of the time is lost"
-    finding.summary = f"the GPUs wait while the job writes ({per_second(rate)}); {idle}"
+    if no_gpu:
+        finding.summary = f"the job waits for what it writes ({per_second(rate)}); {idle_words(scene)}"
+    else:
+        finding.summary = (
+            f"the GPUs wait while the job writes ({per_second(rate)}); {overall:.0f} % of the time is lost"
+        )
     finding.advice = (
         "save asynchronously (torch.distributed.checkpoint async_save), less often, or to a local SSD first"
     )

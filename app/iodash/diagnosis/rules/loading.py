@@ -84,6 +84,7 @@ def inline_loading(scene: Scene) -> Finding | None:
         finding.support("main_busy_percent", busy, "%", 60, f"it {what}")
     elif busy < 15:
         finding.oppose("main_busy_percent", busy, "%", 15, f"it is busy only {busy:.0f} % of the time")
-    finding.summary = f"the main process loads the data itself, the GPU waits meanwhile; {idle_words(scene)}"
+    meanwhile = ", the GPU waits meanwhile" if scene.has_gpu else ""
+    finding.summary = f"the main process loads the data itself{meanwhile}; {idle_words(scene)}"
     finding.advice = "DataLoader(num_workers=4 or more, persistent_workers=True, pin_memory=True)"
     return finding
