@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodash.model.missing import Missing
+from iodash.sources.local import devices as devices_module
 from iodash.sources.local.devices import DeviceReader, InFlightPeeks, parse_line
 from tests.trees import SysTree, disk_line, proc_tree, write
 
@@ -371,6 +373,36 @@ def test_the_most_requests_seen_in_flight_between_two_samples(tmp_path: Path) ->
     fresh.peek()
     assert fresh.take() == {}
     peeks.close()
+
+
+def test_nobody_looks_for_requests_in_flight_while_no_device_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    procfs = proc_tree(tmp_path)
+    wanted: list[bool] = []
+    monkeypatch.setattr(InFlightPeeks, "look", lambda self, on: wanted.append(on))
+    reader = DeviceReader(procfs, tmp_path / "none")
+    for reads in (1, 1, 2, 2, 2):
+        write(procfs / "diskstats", disk_line("sda", "8:0", reads, *FULL[1:]))
+        reader.read()
+    assert wanted == [True, False, True, False, False]
+    reader.close()
+
+
+def test_looking_for_requests_in_flight_goes_on_and_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices_module, "PEEK_S", 0.001)
+    looked = threading.Semaphore(0)
+    monkeypatch.setattr(InFlightPeeks, "peek", lambda self: looked.release())
+    peeks = InFlightPeeks(proc_tree(tmp_path))
+    peeks.start()
+    assert not looked.acquire(timeout=0.05)
+    peeks.look(True)
+    assert looked.acquire(timeout=10)
+    assert looked.acquire(timeout=10)
+    peeks.close()
+    assert peeks._thread is not None
+    peeks._thread.join(10)
+    assert not peeks._thread.is_alive()
 
 
 def test_a_peak_between_samples_shows_in_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
