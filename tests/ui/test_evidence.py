@@ -124,6 +124,35 @@ async def test_enter_on_the_verdict_opens_the_evidence(size: tuple[int, int], le
         assert not it.app._exit
 
 
+async def test_e_on_the_verdict_opens_the_evidence_and_closes_it() -> None:
+    async with stage() as it:
+        await it.give(starved())
+        await it.press("tab", "e")
+        assert isinstance(it.app.screen, EvidenceScreen)
+        assert "Try: local SSD" in it.text()
+        await it.press("e")
+        assert not isinstance(it.app.screen, EvidenceScreen)
+        assert "PROCESSES" in it.text()
+
+
+async def test_e_on_the_gpus_plots_their_utilisation_and_memory() -> None:
+    async with stage(size=(80, 24)) as it:
+        for second in range(4):
+            await it.give(starved(second))
+        await it.press("tab", "tab", "tab", "e")
+        assert "UTIL%   GPU 0   31%" in it.text()
+        assert "MEM   GPU 0 64.0G" in it.text()
+
+
+async def test_e_on_the_gpus_says_what_to_do_where_there_is_none() -> None:
+    async with stage(size=(80, 24)) as it:
+        await it.give(frame())
+        await it.press("tab", "tab", "tab", "e")
+        assert "--gpus all" in it.text()
+        assert "goes on looking" in it.text()
+        assert "no history" not in it.text()
+
+
 async def test_a_click_on_the_verdict_opens_the_evidence() -> None:
     async with stage() as it:
         await it.give(starved())

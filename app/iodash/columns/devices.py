@@ -100,8 +100,8 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         "ms",
         6,
         milliseconds,
-        "Mean time from request to completion, queueing included, over reads, writes and discards (d/s), as `iostat -s`; "
-        "so it may lie outside of r_await and w_await.",
+        "Mean time from request to completion, queueing included, over reads, writes and discards (d/s), as in "
+        "`iostat -s`; so it may lie outside of r_await and w_await.",
         lambda r: r.await_ms,
         keep=95,
     ),

@@ -76,6 +76,13 @@ class Plot:
         return nice_maximum(highest, base)
 
 
+def nice_rate(values: Iterable[float | None], units: Units) -> tuple[float, str]:
+    """The top of a scale for byte rates, and how it is written: with its letter also where rates have none."""
+    highest = max((value for value in values if value is not None), default=0.0)
+    top = nice_maximum(highest, 1000 if units is Units.SI else 1024)
+    return top, byte_amount(top, Units.IEC if units is Units.KIB else units)
+
+
 def nice_maximum(value: float, base: int = 1000) -> float:
     """The smallest of 1, 2, 5, 10, 20, 50, 100, 200, 500 times a power of `base` that is not below `value`."""
     if value <= 0:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from iodash.model.frame import DeviceRow, ProcessRow
 
 _GENERAL: dict[Missing, str] = {
-    Missing.NO_PERMISSION: ("no permission: run iodash as root; in a container add --pid=host --cap-add=SYS_PTRACE"),
+    Missing.NO_PERMISSION: "no permission: run as root; in a container add --user root --cap-add SYS_PTRACE --pid=host",
     Missing.OFF: "switched off in the kernel",
     Missing.NEW: "first seen in this frame; the next one has it",
     Missing.GONE: "ended while it was being read",

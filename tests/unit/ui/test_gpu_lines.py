@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from iodash.model.missing import Missing
 from iodash.model.sample import GpuDriver, Host
+from iodash.sources.local.gpu.library import absence
 from iodash.ui.panels.gpu_lines import (
+    absence_lines,
     condition,
-    driver_line,
+    driver_lines,
     gpu_lines,
     process_words,
     resident_not_working,
@@ -19,7 +21,11 @@ from iodash.ui.panels.gpu_lines import (
 )
 from iodash.ui.panels.gpus import rule_info
 from iodash.ui.panels.lines import Line, plain_text, width_of
+from tests.trees import write
 from tests.ui.frames import MIB, NOW, frame, gpu, gpu_process, process, view
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DRIVER = GpuDriver("ok", "570.86.15", "")
 OUTSIDE = Host(name="bare", kernel="6.18")
@@ -205,10 +211,40 @@ def test_hostile_names_are_only_text(name: str) -> None:
     ],
 )
 def test_without_a_gpu_one_line_says_why(driver: GpuDriver, expected: str, look: str) -> None:
-    line = driver_line(frame(gpu_driver=driver), 60)
+    (line,) = driver_lines(frame(gpu_driver=driver), 60, 2)
     assert plain_text(line).startswith(f"GPU  {expected}")
     assert line[-1][1] == look
-    assert width_of(driver_line(frame(gpu_driver=driver), 12)) <= 12
+    assert all(width_of(line) <= 12 for line in driver_lines(frame(gpu_driver=driver), 12, 2))
+
+
+@pytest.mark.parametrize("width", [58, 78])
+def test_what_to_type_against_a_missing_gpu_is_readable_on_a_narrow_screen(width: int, tmp_path: Path) -> None:
+    for name in (".dockerenv", "dev/nvidiactl"):
+        write(tmp_path / name, "")
+        message = absence(tmp_path / "proc", tmp_path / "sys", tmp_path)
+        lines = texts(driver_lines(frame(gpu_driver=GpuDriver("no_library", None, message)), width, 2))
+        assert len(lines) <= 2
+        assert "--gpus all" in " ".join(" ".join(lines).split())
+
+
+def test_a_sentence_that_takes_more_lines_than_there_are_ends_with_an_ellipsis() -> None:
+    one = frame(gpu_driver=GpuDriver("error", None, "a long story " * 20))
+    for most in (1, 2, 3):
+        lines = texts(driver_lines(one, 40, most))
+        assert len(lines) == most
+        assert lines[-1].endswith("…")
+        assert all(len(line) <= 40 for line in lines)
+    assert texts(driver_lines(one, 40, 1, ascii=True))[0].endswith("~")
+    assert "".join(texts(driver_lines(one, 40, None))).count("long") == 20
+
+
+def test_the_full_panel_without_a_gpu_says_why_and_what_goes_on() -> None:
+    missing = " ".join(texts(absence_lines(frame(gpu_driver=GpuDriver("no_library", None, "no driver")), 60)))
+    assert "no driver" in missing
+    assert "goes on looking" in missing
+    off = " ".join(texts(absence_lines(frame(gpu_driver=GpuDriver("off", None, "GPUs are not read (--no-gpu)")), 60)))
+    assert "--no-gpu" in off
+    assert "looking" not in off
 
 
 def test_the_rule_names_the_driver_and_its_trouble() -> None:

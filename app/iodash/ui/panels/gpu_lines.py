@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iodash.columns.processes import label
-from iodash.formatting.cells import cell_width, left
+from iodash.formatting.cells import cell_width, left, wrap
 from iodash.formatting.units import byte_amount, percent, whole
 from iodash.model.missing import Missing
 from iodash.ui.panels.disk_course import disk_sparks
@@ -29,6 +29,12 @@ _LOUD_THROTTLE = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_br
 _SILENT_THROTTLE = frozenset({"idle"})
 
 _MAKER = ("NVIDIA ", "Tesla ", "AMD ", "Intel ")
+
+_DRIVER_LABEL = "GPU  "
+_LOOKING = "iodash goes on looking: a GPU or a driver that appears is shown, with its history from then on."
+_WITHOUT_GPU = (
+    "Without one the verdict goes by what the training processes wait for themselves, with medium confidence at most."
+)
 
 _GAP = 2
 _CELL_GAP = 3
@@ -108,14 +114,31 @@ def _process(process: GpuProcess, row: ProcessRow | None, frame: Frame) -> tuple
     return f"pid {process.pid} ({where})", "quiet"
 
 
-def driver_line(frame: Frame, width: int, *, ascii: bool = False) -> Line:
-    """Why there is no GPU to show, and what to do."""
+def driver_lines(frame: Frame, width: int, most: int | None, *, ascii: bool = False) -> list[Line]:
+    """Why there is no GPU to show, and what to do, in at most `most` lines of `width` cells (None: all it takes)."""
     driver = frame.gpu_driver
     word = "warn" if driver.status in ("version_mismatch", "not_answering", "error") else "quiet"
     text = driver.message or {"ok": "none in this machine", "starting": "asking the driver"}.get(
         driver.status, driver.status.replace("_", " ")
     )
-    return fitted([("GPU  ", "title"), (text, word)], width, "~" if ascii else "…")
+    room = max(1, width - len(_DRIVER_LABEL))
+    parts = wrap(text, room)
+    if most is not None and len(parts) > most:
+        parts = [*parts[: most - 1], " ".join(parts[most - 1 :])]
+    labels = [(_DRIVER_LABEL, "title"), *[(" " * len(_DRIVER_LABEL), "")] * (len(parts) - 1)]
+    return [
+        fitted([label, (part, word)], width, "~" if ascii else "…") for label, part in zip(labels, parts, strict=True)
+    ]
+
+
+def absence_lines(frame: Frame, width: int) -> list[Line]:
+    """What the full-screen panel says where there is no GPU: all of `driver_lines`, and what goes on without one."""
+    words = [] if frame.gpu_driver.status == "off" else [_LOOKING]
+    return [
+        *driver_lines(frame, width, None),
+        [],
+        *([(part, "quiet")] for text in (*words, _WITHOUT_GPU) for part in wrap(text, width)),
+    ]
 
 
 def _short_name(row: GpuRow) -> str:

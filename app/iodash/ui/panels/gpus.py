@@ -1,11 +1,11 @@
-"""The GPUs: one line each, as many beside each other as it takes, or one line that says why there is none."""
+"""The GPUs: one line each, as many beside each other as it takes, or a sentence that says why there is none."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
 from iodash.ui.looks import look
-from iodash.ui.panels.gpu_lines import driver_line, gpu_lines
+from iodash.ui.panels.gpu_lines import absence_lines, driver_lines, gpu_lines
 from iodash.ui.panels.lines import Line, Lines
 from iodash.ui.widgets.rule import rule_strip
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 8
 """How many GPUs the panel wants beneath each other. With more than that, several share a line."""
+
+_MOST_WORDS = 2
+"""Lines for why there is no GPU."""
 
 _BENEATH = 2
 """Lines for what the disks did."""
@@ -31,7 +34,7 @@ def rule_info(frame: Frame) -> str:
 
 
 class GpuPanel(Lines):
-    """The GPUs under a rule. Without a GPU there is one line and no rule."""
+    """The GPUs under a rule. Without a GPU there is no rule, and a sentence that says why and what to do."""
 
     key: ClassVar[str] = "gpus"
     title: ClassVar[str] = "GPU"
@@ -44,7 +47,11 @@ class GpuPanel(Lines):
         frame, view = self._shown
         inner = width - 2
         if not frame.gpus:
-            return [[(" ", ""), *driver_line(frame, inner, ascii=view.ascii)]]
+            if view.full == self.key:
+                words = absence_lines(frame, inner)
+            else:
+                words = driver_lines(frame, inner, height or _MOST_WORDS, ascii=view.ascii)
+            return [[(" ", ""), *line] for line in words]
         most = None if view.full == self.key else self._most(frame) if height is None else max(1, height - 1)
         lines = gpu_lines(frame, view, inner, most)
         return [[(rule_info(frame), "rule")], *([(" ", ""), *line] for line in lines)]
@@ -69,14 +76,14 @@ class GpuPanel(Lines):
         )
 
     def series(self, frame: Frame) -> list[tuple[str, str, str]]:
-        """Utilisation of every GPU, then PCIe, power and memory."""
+        """Utilisation of every GPU, then memory, PCIe and power."""
         return [
             (gpu.uuid, name, unit)
             for name, unit in (
                 ("util_percent", "%"),
+                ("memory_used_bytes", "B"),
                 ("pcie_receive_bytes_per_s", "B/s"),
                 ("power_watts", "W"),
-                ("memory_used_bytes", "B"),
             )
             for gpu in frame.gpus
         ]

@@ -72,6 +72,8 @@ class Lines(Panel):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self._laid_out: dict[tuple[int, int | None], list[Line]] = {}
+        self._laid_out_for: Size | None = None
         self._drawn: list[Line] = []
         self._drawn_size = (0, 0)
         self._strips: dict[int, Strip] = {}
@@ -87,16 +89,13 @@ class Lines(Panel):
         """The content for `width` cells and at most `height` lines (None: as many as it likes)."""
         raise NotImplementedError
 
-    def wanted_height(self, width: int) -> int:
-        """How many lines it would fill in a screen of `width` cells."""
-        return len(self.lines(max(1, width - self.gutter.width), None))
-
     def content_changed(self) -> None:
         """Draws what changed. Call it after taking in a new frame."""
+        self._laid_out.clear()
         if not self.is_attached:
             return
         size = self.size
-        if size.width and len(self.lines(size.width, None)) != self._height_wanted:
+        if size.width and len(self._lay_out(size.width, None)) != self._height_wanted:
             self.refresh(layout=True)
         self._draw(size.width, size.height)
 
@@ -106,7 +105,7 @@ class Lines(Panel):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """How many lines it has at that width."""
-        self._height_wanted = len(self.lines(width, None))
+        self._height_wanted = len(self._lay_out(width, None))
         return self._height_wanted
 
     def on_resize(self) -> None:
@@ -133,17 +132,29 @@ class Lines(Panel):
         if self._drawn_size != self.size:
             self._strips.clear()
             self._drawn_size = (self.size.width, self.size.height)
-            self._drawn = self.lines(*self._drawn_size)[: self.size.height]
+            self._drawn = self._lay_out(*self._drawn_size)[: self.size.height]
         strip = self._strips.get(y)
         if strip is None:
             line = self._drawn[y] if y < len(self._drawn) else []
             strip = self._strips[y] = self._strip(line, self.size.width)
         return strip
 
+    def _lay_out(self, width: int, height: int | None) -> list[Line]:
+        """`lines`, asked once for each change of the content where all it wants has room."""
+        if self._laid_out_for != self.app.size:
+            self._laid_out.clear()
+            self._laid_out_for = self.app.size
+        free = self._laid_out.get((width, None))
+        if free is not None and (height is None or len(free) <= height):
+            return free
+        if (width, height) not in self._laid_out:
+            self._laid_out[width, height] = self.lines(width, height)
+        return self._laid_out[width, height]
+
     def _draw(self, width: int, height: int) -> None:
         if width <= 0 or height <= 0:
             return
-        new = self.lines(width, height)[:height]
+        new = self._lay_out(width, height)[:height]
         old = self._drawn
         self._drawn = new
         for y in range(max(len(old), len(new))):

@@ -188,7 +188,7 @@ class StripPanel(Lines):
 
     def _room_for_chart(self, taken: int, height: int | None) -> bool:
         if height is not None:
-            return height >= taken + 2 * CHART_HEIGHT
+            return height >= taken + CHART_HEIGHT
         return self.app.size.height >= TALL
 
     def series(self, frame: Frame) -> list[tuple[str, str, str]]:

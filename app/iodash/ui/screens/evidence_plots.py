@@ -10,7 +10,7 @@ from iodash.formatting.units import byte_amount, duration, percent
 from iodash.model.missing import Missing
 from iodash.sampling.history import job_subject
 from iodash.ui.panels.gpu_lines import utilisation_cells
-from iodash.ui.plots import nice_maximum
+from iodash.ui.plots import nice_rate
 from iodash.ui.widgets.chart import DOTS_WIDE, columns_chart
 from iodash.ui.widgets.spark import SHARE, cell_seconds, cells, spark
 
@@ -64,9 +64,8 @@ class _Axis:
 
     def rate(self, label: str, word: str, subject: str, name: str, newest: Number) -> Track:
         values = self.values(subject, name)
-        top = nice_maximum(max((value for value in values if value is not None), default=0.0), 1024)
-        units = self.view.units
-        return Track(label, word, values, top, byte_amount(newest, units), byte_amount(top, units))
+        top, scale = nice_rate(values, self.view.units)
+        return Track(label, word, values, top, byte_amount(newest, self.view.units), scale)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

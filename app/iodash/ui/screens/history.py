@@ -157,8 +157,7 @@ class HistoryPlots(Widget):
         width, height = self.size
         plots = plots_of(series, frame, view.history)
         if not plots:
-            words = "no history of this panel yet" if series else "this panel has no history"
-            return [self._line([(f" {words}", "quiet")], width)]
+            return [self._line([(" no history of this panel yet", "quiet")], width)] if series else []
         shown, beside = arrange(len(plots), width, height)
         if height < _LEAST_HEIGHT:
             return []
