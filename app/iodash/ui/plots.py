@@ -27,7 +27,8 @@ _GPU_HEADINGS = {column.key: column.heading for column in GPU_COLUMNS}
 
 _CYCLE = ("read", "write", "ok", "warn", "strong", "quiet")
 
-_SPANS = (30, 60, 120, 300, 600, 1200, 1800, 3600, 7200)
+_SPANS = {30: 3, 60: 4, 120: 4, 300: 5, 600: 5, 1200: 4, 1800: 3, 3600: 4, 7200: 4}
+"""The seconds that a time axis can cover, and into how many round steps each is divided."""
 
 _MOST_SAMPLES = 400
 _SAMPLE_S = 0.25
@@ -77,9 +78,12 @@ class Plot:
 
 
 def nice_rate(values: Iterable[float | None], units: Units) -> tuple[float, str]:
-    """The top of a scale for byte rates, and how it is written: with its letter also where rates have none."""
-    highest = max((value for value in values if value is not None), default=0.0)
-    top = nice_maximum(highest, 1000 if units is Units.SI else 1024)
+    """The top of a scale for byte rates, and how it is written: with its letter also where rates have none.
+
+    It is never below 1 M, so that what is next to nothing looks like it.
+    """
+    base = 1000 if units is Units.SI else 1024
+    top = nice_maximum(max(base**2, *(value for value in values if value is not None)), base)
     return top, byte_amount(top, Units.IEC if units is Units.KIB else units)
 
 
@@ -205,11 +209,14 @@ def _marker(label: str, taken: Sequence[Trace]) -> str:
 def time_span(plots: Sequence[Plot]) -> float:
     """Seconds that the time axis covers: a round number, so that it stays while the past grows."""
     oldest = max((-trace.runs[0][0][0] for plot in plots for trace in plot.traces), default=0.0)
-    return float(next((span for span in _SPANS if span >= oldest), _SPANS[-1]))
+    return float(next((span for span in _SPANS if span >= oldest), max(_SPANS)))
 
 
 def time_ticks(span: float) -> list[tuple[float, str]]:
     """Where the time axis has its ticks, and their words."""
-    steps = 4 if span % 60 else 5 if span % 300 == 0 else 4
+    steps = _SPANS.get(round(span), 4)
     moments = [-span * step / steps for step in range(steps, 0, -1)]
-    return [*((moment, f"-{duration(-moment).replace(' 0 s', '')}") for moment in moments), (0.0, "now")]
+    return [
+        *((moment, "-" + duration(-moment).replace(" 0 s", "").replace(" 0 min", "")) for moment in moments),
+        (0.0, "now"),
+    ]

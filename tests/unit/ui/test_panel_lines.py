@@ -17,7 +17,7 @@ from iodash.model.sample import Host
 from iodash.ui.panels.header import header_line
 from iodash.ui.panels.lines import Line, fitted, plain_text, spread, width_of
 from iodash.ui.panels.strip import GROUPS, interface_lines, strip_lines
-from iodash.ui.panels.verdict import verdict_line
+from iodash.ui.panels.verdict import cut_at_word, verdict_line
 from tests.ui.frames import GIB, MIB, NOW, device, frame, system, view
 
 WIDTHS = (1, 2, 10, 20, 38, 58, 78, 118, 198)
@@ -94,6 +94,16 @@ def test_a_verdict_is_its_cause_in_capitals_with_its_confidence() -> None:
     assert words(line, "alarm") == ["DEVICE SATURATED"]
     assert plain_text(line).startswith("DEVICE SATURATED  train.py:4120: nvme0n1 is at its limit")
     assert plain_text(line).endswith("+1 more  high")
+
+
+def test_a_long_job_name_gives_way_to_what_is_said_of_it() -> None:
+    worst = verdict(job="tests.lab.trainer:23956")
+    line = plain_text(verdict_line(frame(verdict=worst, verdicts=(worst, verdict())), 60))
+    assert line.startswith("DEVICE SATURATED  nvme0n1 is at its limit")
+
+
+def test_a_word_that_fills_the_line_is_cut_with_a_sign_where_more_follows() -> None:
+    assert cut_at_word("tests.lab.trainer: the worker", 18, "…") == "tests.lab.trainer…"
 
 
 @pytest.mark.parametrize(
@@ -176,6 +186,12 @@ def test_disks_and_stalls_stay_when_the_strip_has_no_room() -> None:
     assert "IO stall" in text
     assert "LOAD" not in text
     assert "NET" not in text
+
+
+def test_where_the_strip_has_one_line_it_is_the_disks_and_stalls() -> None:
+    (line,) = strip_lines(system(), Units.IEC, 58, most=1)
+    assert "DISK r" in plain_text(line)
+    assert "IO stall" in plain_text(line)
 
 
 def test_a_very_wide_strip_holds_every_group_in_one_line() -> None:

@@ -95,8 +95,11 @@ def test_the_time_axis_is_round_and_ends_now() -> None:
     plots = plots_of([("", "cpu_user_percent", "%")], frames[-1], view(*frames).history)
     assert time_span(plots) == 60
     assert [words for _, words in time_ticks(300.0)] == ["-5 min", "-4 min", "-3 min", "-2 min", "-1 min", "now"]
-    for span in (30, 60, 120, 600, 7200):
+    assert [words for _, words in time_ticks(30.0)] == ["-30 s", "-20 s", "-10 s", "now"]
+    assert [words for _, words in time_ticks(7200.0)] == ["-2 h", "-1 h 30 min", "-1 h", "-30 min", "now"]
+    for span in (30, 60, 120, 300, 600, 1200, 1800, 3600, 7200):
         moments = [moment for moment, _ in time_ticks(span)]
+        assert all(moment == round(moment) for moment in moments)
         assert moments[0] == -span
         assert moments == sorted(moments)
 

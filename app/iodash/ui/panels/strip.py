@@ -181,7 +181,8 @@ class StripPanel(Lines):
         if view.full == self.key:
             every = strip_lines(frame.system, view.units, width, most=None)
             return [*every, *interface_lines(frame, view.units, width)]
-        lines = strip_lines(frame.system, view.units, width)
+        most = _MOST_LINES if height is None else max(1, min(height, _MOST_LINES))
+        lines = strip_lines(frame.system, view.units, width, most=most)
         if not frame.gpus and self._room_for_chart(len(lines), height):
             lines += disk_chart(frame, view, width)
         return lines

@@ -23,6 +23,8 @@ _NUMBER = re.compile(r"\W*(\d[\d.,]*\W*)?")
 _LEAST_WORD = 12
 _LONGEST_NAME = 32
 _LONGEST_JOB = 24
+_LEAST_SUMMARY = 24
+"""Cells that what is said of a job has behind the job's name; where it has less the name gives way."""
 
 
 def blames(verdict: Verdict) -> bool:
@@ -63,7 +65,7 @@ def cut_at_word(text: str, width: int, ellipsis: str) -> str:
     while kept and _NUMBER.fullmatch(kept[-1]):
         kept.pop()
     if not kept:
-        return "" if words[0][:1].isdigit() or width < _LEAST_WORD else crop(words[0], width, ellipsis)
+        return "" if words[0][:1].isdigit() or width < _LEAST_WORD else crop(words[0] + ellipsis, width, ellipsis)
     return " ".join(kept).rstrip(",;:(") + ellipsis
 
 
@@ -97,8 +99,7 @@ def _of_job(verdict: Verdict, others: int, ellipsis: str) -> tuple[Line, str, Li
         signs = f"; first signs: {verdict.cause.replace('_', ' ')}" if verdict.cause != "unknown" else ""
         dots = "..." if ellipsis.isascii() else ellipsis
         return [(f"watching{dots}", "quiet")], f"{job} for {verdict.window_s:.0f} s{signs}", [(more.rstrip(), "quiet")]
-    summary = f"{job}: {verdict.summary}" if others else verdict.summary
-    return [cause_piece(verdict)], summary, [(more, "quiet"), (verdict.confidence, "quiet")]
+    return [cause_piece(verdict)], verdict.summary, [(more, "quiet"), (verdict.confidence, "quiet")]
 
 
 def verdict_line(frame: Frame, width: int, *, ascii: bool = False) -> Line:
@@ -114,6 +115,9 @@ def verdict_line(frame: Frame, width: int, *, ascii: bool = False) -> Line:
         left, words, right = _of_job(verdict, len(frame.verdicts) - 1, ellipsis)
     look = "quiet" if left[0][1] == "quiet" else ""
     room = width - width_of(left) - 2 - (width_of(right) + 2 if right else 0)
+    if verdict is not None and verdict.job and len(frame.verdicts) > 1 and not is_watching(verdict):
+        name = f"{crop(verdict.job, _LONGEST_JOB, ellipsis)}: "
+        words = f"{name}{words}" if room >= cell_width(name) + _LEAST_SUMMARY else words
     if words and room > len(ellipsis):
         left.append((f"  {cut_at_word(words, room, ellipsis)}", look))
     return spread(left, [piece for piece in right if piece[0]], width, ellipsis)
