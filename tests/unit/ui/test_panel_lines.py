@@ -192,6 +192,7 @@ def test_where_the_strip_has_one_line_it_is_the_disks_and_stalls() -> None:
     (line,) = strip_lines(system(), Units.IEC, 58, most=1)
     assert "DISK r" in plain_text(line)
     assert "IO stall" in plain_text(line)
+    assert "MEM" in plain_text(line)  # what is left over goes to the next that fits
 
 
 def test_a_very_wide_strip_holds_every_group_in_one_line() -> None:

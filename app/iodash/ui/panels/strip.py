@@ -51,7 +51,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Numbers that stay or go together. The highest `keep` stays the longest on a narrow screen."""
+    """Numbers that stay or go together. The highest `keep` stays the longest on a narrow screen; each has its own."""
 
     title: str
     keep: int
@@ -120,10 +120,10 @@ TALL = 45
 """Lines of a screen that has room for a chart of the disks. With GPUs it stands beneath them instead."""
 
 
-def _broken(groups: list[tuple[int, Line]], width: int) -> list[Line]:
+def _broken(groups: list[Line], width: int) -> list[Line]:
     """The groups one after the other, a new line where the next one doesn't fit."""
     lines: list[Line] = []
-    for _, group in groups:
+    for group in groups:
         if lines and width_of(lines[-1]) + len(GROUP_GAP) + width_of(group) <= width:
             lines[-1] = [*lines[-1], (GROUP_GAP, ""), *group]
         else:
@@ -134,13 +134,19 @@ def _broken(groups: list[tuple[int, Line]], width: int) -> list[Line]:
 def strip_lines(row: SystemRow, units: Units, width: int, *, most: int | None = _MOST_LINES) -> list[Line]:
     """The strip in at most `most` lines of `width` cells (None: as many as it takes).
 
-    Whole groups are left out where there is no room, from the one that says least about I/O.
+    Whole groups are left out where there is no room; those that say most about I/O are seated first.
     """
     groups = [(group.keep, group.line(row, units)) for group in GROUPS]
-    lines = _broken(groups, width)
-    while most is not None and len(groups) > 1 and (len(lines) > most or any(width_of(line) > width for line in lines)):
-        groups.remove(min(groups, key=lambda group: group[0]))
-        lines = _broken(groups, width)
+    if most is None:
+        return [fitted(line, width) for line in _broken([line for _, line in groups], width)]
+    ranks = sorted((keep for keep, _ in groups), reverse=True)
+    seated = {ranks[0]}
+    lines: list[Line] = []
+    for rank in ranks:
+        tried = _broken([line for keep, line in groups if keep in seated or keep == rank], width)
+        if not lines or (len(tried) <= most and all(width_of(line) <= width for line in tried)):
+            seated.add(rank)
+            lines = tried
     return [fitted(line, width) for line in lines]
 
 
@@ -150,17 +156,14 @@ def interface_lines(frame: Frame, units: Units, width: int) -> list[Line]:
         frame.interfaces,
         key=lambda row: (-or_zero(row.receive_bytes_per_s + row.transmit_bytes_per_s), row.name),
     )
-    blocks: list[tuple[int, Line]] = [
-        (
-            0,
-            [
-                (f"{row.name} ", "" if row.physical else "quiet"),
-                ("r ", "quiet"),
-                (f"{network_rate(row.receive_bytes_per_s, units):>5}", "read"),
-                (" s ", "quiet"),
-                (f"{network_rate(row.transmit_bytes_per_s, units):>5}", "write"),
-            ],
-        )
+    blocks: list[Line] = [
+        [
+            (f"{row.name} ", "" if row.physical else "quiet"),
+            ("r ", "quiet"),
+            (f"{network_rate(row.receive_bytes_per_s, units):>5}", "read"),
+            (" s ", "quiet"),
+            (f"{network_rate(row.transmit_bytes_per_s, units):>5}", "write"),
+        ]
         for row in rows
     ]
     return [fitted(line, width) for line in _broken(blocks, width)]
