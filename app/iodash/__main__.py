@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from iodash import __version__
+from iodash.model.failure import Failure, Stopped, UsageError
+from iodash.outputs.console import emit, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,75 +19,52 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs iodash with `argv` (default: the process's arguments). Never raises.
 
     Returns:
-        0 done · 1 could not do it · 2 wrong usage · 130 and 143 stopped by a signal.
+        0 done · 1 could not do it · 2 wrong usage · 3 `--fail-on` matched · 128 plus its number after a signal.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments == ["--version"]:  # answered before anything is imported
-        status = _print_version()
-    else:
-        _occupy_closed_descriptors()
-        status = _run(arguments)
-    return _flush(status)
-
-
-def _run(arguments: Sequence[str]) -> int:
-    from iodash.model.failure import Failure, Stopped, UsageError
-
+    _occupy_closed_descriptors()
     try:
-        from iodash.cli import run
-
-        return run(arguments)
+        return _run(arguments)
     except UsageError as error:
         return _complain(str(error), 2)
     except Failure as error:
         return _complain(str(error), 1)
     except BrokenPipeError:
-        _discard_output()
         return 0
     except Stopped as stop:
-        _discard_output()
         return 128 + stop.number
     except KeyboardInterrupt:
-        _discard_output()
         return 130
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except Exception as error:  # noqa: BLE001 - the only one: nobody ever sees a traceback
-        return _complain(_report(error), 1)
+        return _complain(_explain(error), 1)
 
 
-def _print_version() -> int:
-    try:
-        if sys.stdout is not None:
-            print(f"iodash {__version__}", flush=True)
-    except BrokenPipeError:
-        _discard_output()
-    except OSError as error:
-        return _complain(f"cannot write to standard output: {error.strerror}", 1)
-    return 0
+def _run(arguments: Sequence[str]) -> int:
+    if arguments == ["--version"]:  # answered before anything else is imported
+        emit(f"iodash {__version__}\n")
+        return 0
+    from iodash.cli import run
+
+    return run(arguments)
 
 
 def _complain(message: str, status: int) -> int:
-    """Says on standard error, in one line, what is wrong."""
-    line = " ".join(message.split())
-    try:
-        if sys.stderr is not None:
-            print(f"iodash: {line}", file=sys.stderr, flush=True)
-    except OSError:
-        pass  # nobody listens
-    if status == 1:
-        _discard_output()
+    warn(message)
     return status
 
 
-def _report(error: Exception) -> str:
-    """Writes the traceback to a file in the state directory; the sentence for the user."""
+def _explain(error: Exception) -> str:
+    """The sentence for the user; the traceback goes to a file in the state directory."""
     import time
     import traceback
 
     from iodash.formatting.safe_text import safe_text
     from iodash.outputs.folders import state_folder
 
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too few files may be open at once: run `ulimit -n 1024` before iodash"
     summary = f"internal error: {type(error).__name__}: {safe_text(str(error), 200)}"
     folder = state_folder()
     if folder is None:
@@ -108,29 +88,6 @@ def _occupy_closed_descriptors() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-
-
-def _discard_output() -> None:
-    """Lets what is still buffered for standard output go nowhere, so that the end of the program can't fail on it."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
-    except OSError:
-        pass
-
-
-def _flush(status: int) -> int:
-    """Writes what is buffered for standard output."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is closed"
-        return status or _complain(f"cannot write to standard output: {reason}", 1)
-    return status
 
 
 if __name__ == "__main__":

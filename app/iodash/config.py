@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from iodash.commands.options import OPTIONS, Option, near, words
 from iodash.model.settings import Settings
+from iodash.outputs.console import warn
 from iodash.outputs.folders import config_folder
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 def configured_settings() -> Settings:
     """The defaults as the user's file changes them. What is wrong with it goes to standard error, a line each."""
     settings, faults = load_settings()
-    if sys.stderr is not None:
-        for fault in faults:
-            print(f"iodash: {fault}", file=sys.stderr)
+    for fault in faults:
+        warn(fault)
     return settings
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
 import os
 import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import IO, Any
@@ -60,9 +63,13 @@ def test_the_version(arguments: list[str]) -> None:
     assert re.fullmatch(r"iodash \d+\.\d+\.\d+\n", done.stdout)
 
 
-@pytest.mark.parametrize("command", [[], ["iotop"], ["iostat"], ["dstat"], ["where"], ["snapshot"]])
-def test_every_command_has_help(command: list[str]) -> None:
-    done = iodash(*command, "--help")
+COMMANDS = [[], ["iotop"], ["iostat"], ["dstat"], ["doctor"], ["where"], ["snapshot"]]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: list[str], encoding: str) -> None:
+    done = iodash(*command, "--help", env=environment(PYTHONIOENCODING=encoding))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: iodash")
 
@@ -84,6 +91,8 @@ WRONG = [
     *("-d nan", "-d inf", "-d 0", "-d", "-n 0", "-n x", "-p", "-p x", "-u no-such-user", "--sort nonsense", "--nope"),
     *("--format xml", "--format json", "nonsense", "-b surplus", "--bat", "iotop -d x", "iostat --nope", "iostat 1 0"),
     *("iostat -o XML", "dstat 0", "dstat --nope", "dstat 1 2 3", "where", "where --format x /", "snapshot x", "-b -d"),
+    *("--theme nope", "iotop --theme nope", "-d 1e9", "-n 1e3", "-n -1", "doctor --for nan", "doctor --for 1e9"),
+    *("iostat 0.01", "iostat 1 0", "iostat --dec=3", "dstat inf", "dstat 1 -1", "-u -5"),
     *("iostat -g", "iostat -p vda -H", "dstat --output", "-b --output", "iotop -p -5", "dstat --float --integer"),
 ]
 
@@ -106,9 +115,23 @@ def test_wrong_usage_is_status_2_and_one_line(words: str) -> None:
         ("iostat --procfs /usr", "/usr is no proc tree"),
         ("dstat --procfs /usr", "/usr is no proc tree"),
         ("snapshot --procfs /usr", "/usr is no proc tree"),
+        ("-b --sysfs /nonexistent", "/nonexistent is no directory: --sysfs"),
+        ("-b --sysfs /dev/null", "/dev/null is no directory: --sysfs"),
+        ("iotop -b --sysfs /nonexistent", "/nonexistent is no directory"),
+        ("iostat --sysfs /nonexistent", "/nonexistent is no directory"),
+        ("dstat --sysfs /nonexistent", "/nonexistent is no directory"),
+        ("doctor --sysfs /nonexistent", "/nonexistent is no directory"),
+        ("snapshot --sysfs /nonexistent", "/nonexistent is no directory"),
+        ("where --sysfs /nonexistent /", "/nonexistent is no directory"),
+        ("where --procfs /nonexistent /", "/nonexistent is no proc tree"),
+        ("doctor --procfs /usr", "/usr is no proc tree"),
         ("-b --output /nonexistent/x.csv", "No such file or directory"),
         ("dstat --output /nonexistent/x.csv", "No such file or directory"),
-        ("-b --once --no-gpu --output /dev/full", "No space left"),
+        ("-b --once -d 0.1 --no-gpu --output /dev/full", "cannot write /dev/full: No space left"),
+        ("-b --once -d 0.1 --no-gpu --format json --output /dev/full", "cannot write /dev/full: No space left"),
+        ("-b --once -d 0.1 --no-gpu --format csv --output /dev/full", "cannot write /dev/full: No space left"),
+        ("iotop -b -n 1 -d 0.1 --output /dev/full", "cannot write /dev/full: No space left"),
+        ("dstat --output /dev/full 0.1 1", "cannot write /dev/full: No space left"),
         ("snapshot -o /", "is no file name"),
         ("where /nonexistent", "/nonexistent"),
     ],
@@ -170,6 +193,35 @@ def test_the_peers_commands_too(words: str, stderr: str) -> None:
     assert (done.returncode, done.stderr) == (0, stderr)
 
 
+def test_an_empty_sys_tree_will_do(tmp_path: Path) -> None:
+    done = iodash("-b", "--once", "-d", "0.1", "--no-gpu", "--sysfs", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "NOTE " in done.stdout
+
+
+def test_dstat_appends_to_its_own_files_and_to_no_others(tmp_path: Path) -> None:
+    own, foreign = tmp_path / "own.csv", tmp_path / "foreign.csv"
+    own.write_text('"Dstat 0.8.0 CSV output"\n"Author:","Dag Wieers",,,,"URL:",""\n')
+    foreign.write_text("a,b\n1,2\n")
+    done = iodash("dstat", "--output", str(own), "0.1", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert own.read_text().startswith('"Dstat 0.8.0 CSV output"\n"Author:","Dag Wieers",,,,"URL:",""\n\n\n"Host:",')
+    again = iodash("dstat", "--output", str(foreign), "0.1", "1")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "foreign.csv: it is no CSV file of dstat's" in error_line(again)
+    assert foreign.read_text() == "a,b\n1,2\n"
+
+
+def test_csv_goes_into_a_pipe_too() -> None:
+    reader, writer = os.pipe()
+    done = iodash("dstat", "--output", f"/dev/fd/{writer}", "0.1", "1", pass_fds=[writer])
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        written = stream.read()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert written.startswith('"Dstat ')
+
+
 def test_a_closed_pipe_ends_quietly() -> None:
     for arguments in (
         ["-b"],
@@ -188,7 +240,17 @@ def test_a_closed_pipe_ends_quietly() -> None:
         running.stderr.close()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["iostat", "--help"]])
+QUICK = ("-d", "0.1", "--no-gpu")
+PRINTING = [
+    *([*command, "--help"] for command in COMMANDS),
+    *(["--version"], ["iotop", "--version"], ["iostat", "-V"], ["dstat", "--version"], ["where", "/"]),
+    *(["-b", "--format", form, *QUICK] for form in ("text", "json", "csv")),
+    *(["iotop", "-b", *QUICK], ["iostat"], ["iostat", "-o", "JSON"], ["dstat", "0.1"]),
+    *(["doctor", "--for", "0.1", *QUICK], ["doctor", "--for", "0.1", "--format", "json", *QUICK]),
+]
+
+
+@pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
 def test_a_pipe_that_is_closed_from_the_start(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -199,8 +261,8 @@ def test_a_pipe_that_is_closed_from_the_start(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("number", "status"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
-    ids=["INT", "TERM", "HUP"],
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)],
+    ids=["INT", "TERM", "HUP", "QUIT"],
 )
 @pytest.mark.parametrize("arguments", [["-b", "--no-gpu"], ["iostat", "1"], ["dstat", "1"], ["iotop", "-b"]])
 def test_signals_end_it_at_once(arguments: list[str], number: signal.Signals, status: int) -> None:
@@ -230,6 +292,42 @@ def test_a_signal_ends_a_write_that_nobody_reads() -> None:
     assert (running.returncode, errors) == (143, "")
 
 
+def test_an_interrupted_line_is_finished_while_somebody_reads() -> None:
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    running = start("-b", "-d", "0.1", "--format", "json", "--no-gpu", stdout=writer)
+    os.close(writer)
+    os.read(reader, 1)
+    state = Path(f"/proc/{running.pid}/wchan")
+    for _ in range(300):
+        if "pipe_write" in state.read_text():
+            break
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    with os.fdopen(reader) as stream:
+        *_, last = stream.read().splitlines(keepends=True)
+    _, errors = running.communicate(timeout=30)
+    assert (running.returncode, errors) == (130, "")
+    assert last.endswith("}\n")
+
+
+def test_an_interrupted_doctor_says_nothing() -> None:
+    running = start("doctor", "--for", "600", *QUICK)
+    for _ in range(300):
+        if "SigCgt" in (status := Path(f"/proc/{running.pid}/status").read_text()) and _catches(status, signal.SIGTERM):
+            break
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    written, errors = running.communicate(timeout=30)
+    assert (running.returncode, written, errors) == (130, "", "")
+
+
+def _catches(status: str, number: signal.Signals) -> bool:
+    """Whether a process handles a signal by itself (proc(5), SigCgt)."""
+    mask = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(mask >> (number - 1) & 1)
+
+
 def test_interrupted_json_of_iostat_is_valid() -> None:
     running = start("iostat", "-o", "JSON", "0.2")
     assert running.stdout is not None
@@ -240,12 +338,28 @@ def test_interrupted_json_of_iostat_is_valid() -> None:
     assert json.loads(text + rest)["sysstat"]["hosts"][0]["statistics"]
 
 
-def test_a_full_disk_behind_standard_output_is_status_1() -> None:
-    for arguments in (["-b", "--no-gpu"], ["-b", "--format", "csv", "--no-gpu"], ["iostat"], ["--version"], ["--help"]):
-        with open("/dev/full", "w") as full:
-            done = iodash(*arguments, stdout=full)
-        assert done.returncode == 1
-        assert "No space left" in error_line(done)
+@pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
+def test_a_full_disk_behind_standard_output_is_status_1(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = iodash(*arguments, stdout=full)
+    assert done.returncode == 1
+    assert error_line(done) == "iodash: cannot write to standard output: No space left on device\n"
+
+
+def test_a_full_disk_behind_a_snapshot_is_status_1(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = iodash("snapshot", *QUICK, "-o", "x", cwd=tmp_path, stdout=full)
+    assert done.returncode == 1
+    assert "No space left" in error_line(done)
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [("-d nan", 2), ("-b --procfs /usr", 1), ("where /nonexistent", 1), ("-b --once -d 0.1 --no-gpu -p 4194000", 0)],
+)
+def test_what_nobody_can_be_told_changes_no_status(words: str, status: int) -> None:
+    with open("/dev/full", "w") as full:
+        assert iodash(*words.split(), stderr=full).returncode == status
 
 
 def _run_closed(script: str) -> subprocess.CompletedProcess[str]:
@@ -255,11 +369,11 @@ def _run_closed(script: str) -> subprocess.CompletedProcess[str]:
 
 def test_closed_descriptors_do_no_harm(tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
-    assert _run_closed("IODASH --version <&- >&- 2>&-").returncode == 0
+    assert _run_closed("IODASH --version <&- >&- 2>&-").returncode == 1
     assert _run_closed("IODASH -b --once -d 0.1 --no-gpu <&-").stdout.startswith("CPU us ")
     assert _run_closed("IODASH -d nan 2>&-").returncode == 2
     done = _run_closed("IODASH -b --once -d 0.1 --no-gpu >&-")
-    assert (done.returncode, done.stderr) == (1, "iodash: standard output is closed\n")
+    assert (done.returncode, done.stderr) == (1, "iodash: cannot write to standard output: it is closed\n")
     done = _run_closed(f"IODASH dstat --output {file} 0.1 2 >&-")
     assert done.returncode == 1
 
@@ -284,6 +398,9 @@ def test_latin_1_gets_escapes_instead_of_an_error(tmp_path: Path) -> None:
         sleeper.wait()
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u8bad\\u7ec3 60" in done.stdout
+    where = iodash("where", "/", env=environment(PYTHONIOENCODING="latin-1"))
+    assert (where.returncode, where.stderr) == (0, "")
+    assert "\\u2192" in where.stdout
 
 
 def test_a_broken_configuration_is_one_line_and_ignored(tmp_path: Path) -> None:
@@ -304,11 +421,12 @@ def test_a_snapshot_names_its_files(tmp_path: Path) -> None:
     assert "run.json exists" in error_line(again)
 
 
-def _on_a_terminal(*arguments: str) -> tuple[bytes, int]:
+def _on_a_terminal(*arguments: str, kind: str = "xterm", columns: int = 0) -> tuple[bytes, int]:
     """What a command writes to a terminal of its own, and its status."""
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
     running = subprocess.Popen(
-        [*IODASH, *arguments], env=environment(TERM="xterm"), stdin=follower, stdout=follower, stderr=follower
+        [*IODASH, *arguments], env=environment(TERM=kind), stdin=follower, stdout=follower, stderr=follower
     )
     os.close(follower)
     written = b""
@@ -333,7 +451,33 @@ def test_printing_sends_no_escape_sequence_even_to_a_terminal() -> None:
 
 
 def test_an_unknown_theme_is_wrong_usage_and_names_those_there_are() -> None:
-    written, status = _on_a_terminal("--theme", "nonsense", "--no-gpu")
-    assert status == 2
-    assert written.startswith(b"iodash: --theme: no theme 'nonsense'; the themes are dark, light")
-    assert written.count(b"\n") == 1
+    done = iodash("--theme", "nonsense", "--no-gpu")
+    assert done.returncode == 2
+    assert error_line(done).startswith("iodash: --theme: there is no theme 'nonsense'; the themes are dark, light")
+
+
+@pytest.mark.parametrize("kind", ["dumb", "", "unknown"])
+def test_a_terminal_that_draws_no_screen_is_refused(kind: str) -> None:
+    written, status = _on_a_terminal("--no-gpu", kind=kind)
+    assert status == 1
+    assert written.startswith(b"iodash: ")
+    assert b"use `iodash -b`" in written
+    assert b"\x1b" not in written
+
+
+@pytest.mark.parametrize("command", [["-b", "--once"], ["iotop", "-b", "-n", "1"]])
+def test_a_command_line_is_cut_for_a_terminal_and_whole_in_a_pipe(command: list[str]) -> None:
+    long = "x" * 300
+    sleeper = subprocess.Popen(["sh", "-c", f"read line # {long}"], stdin=subprocess.PIPE)
+    try:
+        arguments = [*command, *QUICK, "-p", str(sleeper.pid)]
+        shown, status = _on_a_terminal(*arguments, columns=100)
+        piped = iodash(*arguments)
+    finally:
+        sleeper.kill()
+        sleeper.communicate()
+    assert status == 0
+    (row,) = [line for line in shown.decode().splitlines() if line.split()[:1] == [str(sleeper.pid)]]
+    assert len(row) == 100
+    assert row.endswith("x…")
+    assert long in piped.stdout

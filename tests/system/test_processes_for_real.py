@@ -392,7 +392,7 @@ def test_the_soft_limit_is_raised_and_can_be_given_back_to_children() -> None:
         print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         watched = source()
         print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard)
-        from iodash.sources.local.descriptors import restore_limit
+        from iodash.sources.descriptors import restore_limit
         print(subprocess.run(["sh", "-c", "ulimit -n"], preexec_fn=restore_limit, stdout=-1, text=True).stdout)
         """,
         "sh",

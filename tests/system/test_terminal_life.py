@@ -56,7 +56,15 @@ def test_every_key_that_quits_leaves_the_terminal_as_it_was(terminal: Terminal, 
     ends_with(terminal, 0)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        *[(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGQUIT, 131)],
+        *[(signal.SIGUSR1, 138), (signal.SIGUSR2, 140), (signal.SIGALRM, 142), (signal.SIGXCPU, 152)],
+        *[(signal.SIGABRT, 134), (signal.SIGVTALRM, 154), (signal.SIGPROF, 155), (signal.SIGPOLL, 157)],
+        (signal.SIGPWR, 158),
+    ],
+)
 def test_every_signal_that_ends_it_leaves_the_terminal_as_it_was(
     terminal: Terminal, number: signal.Signals, status: int
 ) -> None:
@@ -64,6 +72,20 @@ def test_every_signal_that_ends_it_leaves_the_terminal_as_it_was(
     terminal.wait_for(is_up)
     terminal.program().send_signal(number)
     ends_with(terminal, status)
+
+
+def test_the_key_that_quits_elsewhere_quits_here(terminal: Terminal) -> None:
+    terminal.run(IODASH)
+    terminal.wait_for(is_up)
+    terminal.keys("C-\\")
+    ends_with(terminal, 131)
+
+
+def test_a_signal_while_it_starts_leaves_the_terminal_as_it_was(terminal: Terminal) -> None:
+    terminal.run(IODASH)
+    terminal.wait_for(lambda _: terminal.flag("alternate_on") == "1")
+    terminal.program().send_signal(signal.SIGQUIT)
+    ends_with(terminal, 131)
 
 
 def test_suspends_and_comes_back(terminal: Terminal) -> None:

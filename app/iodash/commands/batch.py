@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
-from iodash.commands.stream import Stream, emit, emit_lines, open_source, prepare_output, warn
+from iodash.commands.stream import Stream
+from iodash.commands.trees import open_source
+from iodash.outputs.console import emit, emit_lines, terminal_width, warn
 from iodash.outputs.select import absent_devices, absent_pids, select_devices, select_processes
 from iodash.sources import Demand
 
@@ -38,7 +39,6 @@ def print_frames(settings: Settings, show: Callable[[Frame], None], *, every_fie
         Failure: the machine can't be read or the output not be written.
         Stopped: a signal came.
     """
-    prepare_output()
     csv_file = _csv_file(settings)
     warned = False
 
@@ -84,11 +84,11 @@ def _printer(settings: Settings, output_format: str) -> Callable[[Frame], None]:
             emit(frame_line(frame, processes=processes, devices=select_devices(frame.devices, settings)) + "\n")
 
         return print_json
-    if output_format == "csv" and sys.stdout is not None:
+    if output_format == "csv":
         from iodash.outputs.csv import CsvWriter
 
-        return CsvWriter(sys.stdout, settings).write
+        return CsvWriter(emit, settings).write
     from iodash.outputs.text import TextWriter
 
     writer = TextWriter(settings)
-    return lambda frame: emit_lines(writer.lines(frame))
+    return lambda frame: emit_lines(writer.lines(frame, terminal_width()))

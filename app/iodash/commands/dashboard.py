@@ -6,7 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from iodash.model.failure import Failure, UsageError
+from iodash.commands.trees import check_descriptors, check_trees, open_source
+from iodash.model.failure import Failure
 
 if TYPE_CHECKING:
     from iodash.model.settings import Settings
@@ -17,25 +18,27 @@ def run_dashboard(settings: Settings) -> int:
     """Opens the screen until it is quit.
 
     Raises:
-        UsageError: there is no such theme.
-        Failure: there is no terminal, or the machine can't be read.
+        Failure: there is no terminal that can draw, or the machine can't be read.
     """
-    if sys.stdout is None or not sys.stdout.isatty():
-        raise Failure("standard output is no terminal: use `iodash -b` to print frames instead of drawing a screen")
+    _check_terminal()
     _read_keys_from_terminal()
+    check_trees(settings.procfs, settings.sysfs)
+    check_descriptors()
     from iodash.ui.app import run_dashboard as run
-    from iodash.ui.themes import first_theme
 
-    try:
-        first_theme(settings.theme)
-    except ValueError as error:
-        raise UsageError(f"--theme: {error}") from error
     return run(lambda: _open_source(settings), settings)
 
 
-def _open_source(settings: Settings) -> Source:
-    from iodash.commands.stream import open_source
+def _check_terminal() -> None:
+    if sys.stdout is None or not sys.stdout.isatty():
+        raise Failure("standard output is no terminal: use `iodash -b` to print frames instead of drawing a screen")
+    kind = os.environ.get("TERM", "")
+    if kind in ("", "dumb", "unknown"):
+        named = f"a terminal of the kind {kind} draws no screen" if kind else "TERM names no kind of terminal"
+        raise Failure(f"{named}: use `iodash -b` to print frames, or set TERM, to xterm-256color for example")
 
+
+def _open_source(settings: Settings) -> Source:
     return open_source(settings.procfs, settings.sysfs, gpu=settings.gpu)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from typing import TYPE_CHECKING
 
 from iodash.commands.options import OPTIONS, add_options, near, settings_of
-from iodash.commands.stream import Stream, emit_lines, open_source, prepare_output, warn
+from iodash.commands.stream import Stream
+from iodash.commands.trees import open_source
 from iodash.diagnosis.causes import CAUSES, NO_BLAME
 from iodash.diagnosis.checkup import check_host
 from iodash.model.failure import Failure
 from iodash.model.settings import Settings
+from iodash.outputs.console import emit_lines, show_progress, warn
 from iodash.outputs.doctor import doctor_json, doctor_lines
 from iodash.sources import Demand
 
@@ -56,27 +57,33 @@ def run(arguments: argparse.Namespace) -> int:
         Failure: the machine can't be read, or the named process is gone.
         Stopped: a signal came.
     """
-    prepare_output()
     settings = settings_of(arguments, Settings())
     frames: list[Frame] = []
 
+    watched_s = 0.0
+
     def watch(frame: Frame) -> None:
+        nonlocal watched_s
+        watched_s += frame.interval_s
         frames[:] = [frame]
-        _show_progress(frame)
+        if frame.verdict is not None:
+            show_progress(f"watching… {frame.verdict.cause.replace('_', ' ')} ({frame.verdict.confidence})")
 
     source = open_source(settings.procfs, settings.sysfs, gpu=settings.gpu, wait_for_gpu=True)
     stream = Stream(source, settings.delay, Demand(), pinned=frozenset(settings.pid))
-    stream.run(watch, max(1, round(arguments.duration / settings.delay)))
-    _clear_progress()
+    try:
+        stream.run(watch, max(1, round(arguments.duration / settings.delay)))
+    finally:
+        show_progress("")
     frame = frames[0]
     _warn_of_absent(frame, settings.pid)
     if frame.verdict is None:
         raise Failure("the GPU driver has not answered yet: watch longer with --for")
     checks = check_host(frame)
     if arguments.format == "json":
-        emit_lines([doctor_json(frame.verdict, frame.verdicts, checks)])
+        emit_lines([doctor_json(frame.verdict, frame.verdicts, checks, watched_s)])
     else:
-        emit_lines(doctor_lines(frame.verdicts, checks))
+        emit_lines(doctor_lines(frame.verdicts, checks, watched_s))
     return MATCHED if _matches(frame.verdicts, arguments.fail_on) else 0
 
 
@@ -95,7 +102,9 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds <= _LONGEST_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time to watch: give seconds, such as 30")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time to watch: give seconds, more than 0 and at most {_LONGEST_S:.0f}"
+        )
     return seconds
 
 
@@ -112,16 +121,3 @@ def _warn_of_absent(frame: Frame, pids: Sequence[int]) -> None:
     for pid in pids:
         if pid not in here:
             warn(f"there is no process {pid}")
-
-
-def _show_progress(frame: Frame) -> None:
-    """One line on a terminal that is written over; nothing anywhere else."""
-    if sys.stderr is not None and sys.stderr.isatty() and frame.verdict is not None:
-        sys.stderr.write(f"\r\x1b[Kwatching… {frame.verdict.cause.replace('_', ' ')} ({frame.verdict.confidence})")
-        sys.stderr.flush()
-
-
-def _clear_progress() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import getpass
 import os
 import shlex
 import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
-from iodash import __version__
 from iodash.commands.options import (
     TREES,
     Parser,
@@ -22,20 +18,19 @@ from iodash.commands.options import (
     positive,
     settings_of,
 )
-from iodash.commands.stream import Stream, emit_lines, open_source, prepare_output, warn
-from iodash.model.failure import Failure
+from iodash.commands.stream import Stream
+from iodash.commands.trees import open_source
 from iodash.model.settings import Settings
-from iodash.outputs import dstat_csv
-from iodash.outputs.dstat import DstatWriter, Layout, absent_members, blocks_of
+from iodash.outputs.console import emit_lines, terminal_width, warn
+from iodash.outputs.dstat import DstatWriter
+from iodash.outputs.dstat_columns import Layout, absent_members, blocks_of
+from iodash.outputs.dstat_csv import DstatCsv
 from iodash.sources import Demand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
-    from typing import TextIO
 
     from iodash.model.frame import Frame
-    from iodash.outputs.dstat import Block
 
 _GROUPS: dict[str, tuple[tuple[str, ...], str]] = {
     "c": (("-c", "--cpu"), "CPU shares"),
@@ -84,7 +79,6 @@ def main(arguments: Sequence[str]) -> int:
         Failure: the machine can't be read, or the CSV file not be written.
         Stopped: a signal came.
     """
-    prepare_output()
     options = _parser().parse_args([*shlex.split(os.environ.get("DSTAT_OPTS", "")), *arguments])
     trees = settings_of(options, Settings())
     layout = Layout(
@@ -97,38 +91,29 @@ def main(arguments: Sequence[str]) -> int:
         kilobytes=options.kilobytes,
         numbers=options.numbers,
     )
-    with contextlib.ExitStack() as stack:
-        file = None if options.output is None else stack.enter_context(_open(options.output))
-        command_line = shlex.join(["dstat", *arguments])
-        printer = _Printer(layout, options.noheaders, file, options.output, command_line, options.count)
+    file = None if options.output is None else DstatCsv(options.output, shlex.join(["dstat", *arguments]))
+    printer = _Printer(layout, options.noheaders, file, options.count)
+    try:
         source = open_source(trees.procfs, trees.sysfs, gpu=False)
         Stream(source, options.delay, Demand()).run(
             printer.show,
             None if options.count is None else options.count - 1,
             since_boot=printer.show_first,
         )
+    finally:
+        if file is not None:
+            file.close()
     return 0
 
 
 class _Printer:
     """Prints each frame, and writes it to the CSV file too."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        no_headers: bool,
-        file: TextIO | None,
-        file_name: Path | None,
-        command_line: str,
-        count: int | None,
-    ) -> None:
+    def __init__(self, layout: Layout, no_headers: bool, file: DstatCsv | None, count: int | None) -> None:
         self._layout = layout
         self._no_headers = no_headers
         self._file = file
-        self._file_name = file_name
-        self._command_line = command_line
         self._count = count
-        self._groups: list[list[Block]] = []
         self._writer: DstatWriter | None = None
 
     def show(self, frame: Frame) -> None:
@@ -136,7 +121,8 @@ class _Printer:
         if self._writer is None:
             self._writer = self._start(frame)
         emit_lines(self._writer.lines(frame))
-        self._write(dstat_csv.row(self._groups, frame))
+        if self._file is not None:
+            self._file.write(frame)
 
     def show_first(self, frame: Frame) -> bool:
         """Prints the means since boot. Whether more lines are wanted."""
@@ -146,52 +132,17 @@ class _Printer:
     def _start(self, frame: Frame) -> DstatWriter:
         for sentence in absent_members(self._layout, frame):
             warn(sentence)
-        self._groups = blocks_of(self._layout, frame)
-        self._write(self._csv_head(frame))
-        header_every, width = 0, None
-        if sys.stdout is not None and sys.stdout.isatty():
-            width, rows = shutil.get_terminal_size()
+        groups = blocks_of(self._layout, frame)
+        if self._file is not None:
+            self._file.begin(groups, frame)
+        header_every, width = 0, terminal_width()
+        if width is not None:
+            rows = shutil.get_terminal_size().lines
             header_every = rows - 1 if rows >= 6 and not self._no_headers else 0
-        writer = DstatWriter(self._layout, self._groups, header_every, width)
+        writer = DstatWriter(self._layout, groups, header_every, width)
         if writer.trimmed:
             warn("the terminal is too narrow, groups on the right are left out")
         return writer
-
-    def _csv_head(self, frame: Frame) -> str:
-        if self._file is None:
-            return ""
-        preamble = dstat_csv.preamble(
-            frame.host.name,
-            _user(),
-            self._command_line,
-            frame.time,
-            version=__version__,
-            new=self._file.tell() == 0,
-        )
-        return preamble + dstat_csv.headers(self._groups)
-
-    def _write(self, text: str) -> None:
-        if self._file is None:
-            return
-        try:
-            self._file.write(text)
-            self._file.flush()
-        except OSError as error:
-            raise Failure(f"cannot write {self._file_name}: {error.strerror}") from error
-
-
-def _open(file: Path) -> TextIO:
-    try:
-        return file.open("a", encoding="utf-8", errors="backslashreplace", newline="")
-    except OSError as error:
-        raise Failure(f"cannot write {file}: {error.strerror}") from error
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())
 
 
 def _parser() -> Parser:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iodash import __version__
-from iodash.commands.stream import Stream, emit, emit_lines, open_source, prepare_output, warn
+from iodash.commands.options import MAXIMUM_DELAY, MINIMUM_DELAY, positive
+from iodash.commands.stream import Stream
+from iodash.commands.trees import open_source
 from iodash.model.failure import Stopped, UsageError
+from iodash.outputs.console import emit, emit_lines, warn
 from iodash.outputs.iostat import ALL, JsonDocument, Layout, Reports, absent_names, header_line
 from iodash.sources import Demand
 
@@ -84,7 +88,6 @@ def main(arguments: Sequence[str]) -> int:
         Failure: the machine can't be read.
         Stopped: a signal came.
     """
-    prepare_output()
     if "--help" in arguments:
         emit(HELP)
         return 0
@@ -171,6 +174,8 @@ def parse(arguments: Sequence[str]) -> Request:
         word = words.popleft()
         if word in _FLAGS and word.startswith("--"):
             values |= _FLAGS[word]
+        elif word.startswith("--dec"):
+            raise UsageError(f"iostat: {word} is no number of decimals: give --dec=0, --dec=1 or --dec=2")
         elif word in ("--procfs", "--sysfs"):
             setattr(request, word[2:], Path(_value(words, word)))
         elif word == "-p":
@@ -196,7 +201,7 @@ def parse(arguments: Sequence[str]) -> Request:
                     raise UsageError(f"iostat: there is no option -{letter} (see iodash iostat --help)")
         elif word.startswith(("-", "+")):
             raise UsageError(f"iostat: there is no option {word} (see iodash iostat --help)")
-        elif word.replace(".", "", 1).isdecimal():
+        elif _is_number(word):
             numbers.append(word)
         else:
             devices.append(word)
@@ -224,13 +229,21 @@ def _read_numbers(request: Request, numbers: Sequence[str]) -> None:
         raise UsageError(f"iostat: {numbers[2]} is one number too many (see iodash iostat --help)")
     if numbers:
         seconds = float(numbers[0])
-        if 0 < seconds < 0.1 or seconds > 86400:
-            raise UsageError(f"iostat: {numbers[0]} is no interval: give seconds, 0.1 or more")
+        if seconds and not MINIMUM_DELAY <= seconds <= MAXIMUM_DELAY:
+            limits = f"from {MINIMUM_DELAY} to {MAXIMUM_DELAY:.0f}, or 0 for the means since boot alone"
+            raise UsageError(f"iostat: {numbers[0][:20]} is no interval: give seconds, {limits}")
         request.interval = seconds or None
     if len(numbers) == 2:
-        if not numbers[1].isdecimal() or int(numbers[1]) < 1 or request.interval is None:
-            raise UsageError(f"iostat: {numbers[1]} is no count of reports (see iodash iostat --help)")
-        request.count = int(numbers[1])
+        try:
+            request.count = positive(numbers[1])
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"iostat: count: {error} (see iodash iostat --help)") from error
+        if request.interval is None:
+            raise UsageError("iostat: a count needs an interval before it (see iodash iostat --help)")
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.replace(".", "", 1).isdecimal()
 
 
 def _value(words: deque[str], option: str) -> str:
@@ -242,14 +255,14 @@ def _value(words: deque[str], option: str) -> str:
 def _device_names(words: deque[str]) -> list[str]:
     """The devices that follow, up to a number or an option."""
     names = []
-    while words and not words[0].startswith(("-", "+")) and not words[0].replace(".", "", 1).isdecimal():
+    while words and not words[0].startswith(("-", "+")) and not _is_number(words[0]):
         names.append(_device_name(words.popleft()))
     return names
 
 
 def _partition_names(words: deque[str]) -> list[str]:
     """The word after -p, if it names devices."""
-    if not words or words[0].startswith(("-", "+")) or words[0].replace(".", "", 1).isdecimal():
+    if not words or words[0].startswith(("-", "+")) or _is_number(words[0]):
         return []
     return [ALL if name == ALL else _device_name(name) for name in words.popleft().split(",") if name]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from iodash.commands.options import OPTIONS, add_help_and_version, add_options, settings_of
-from iodash.commands.stream import emit_lines
 from iodash.model.settings import Settings
+from iodash.outputs.console import emit_lines, terminal_width
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         settings = replace(settings_of(arguments, Settings()), gpu=False)
         writer = IotopWriter(settings)
-        print_frames(settings, lambda frame: emit_lines(writer.lines(frame)), every_field=True)
+        print_frames(settings, lambda frame: emit_lines(writer.lines(frame, terminal_width())), every_field=True)
         return 0
     from iodash.commands.dashboard import run_dashboard
     from iodash.config import configured_settings

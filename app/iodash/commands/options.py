@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from iodash import __version__
-from iodash.model.failure import Failure, UsageError
-from iodash.model.settings import Settings
+from iodash.model.failure import UsageError
+from iodash.model.settings import THEMES, Settings
+from iodash.outputs.console import emit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 MINIMUM_DELAY = 0.1
 MAXIMUM_DELAY = 86400.0
+_LARGEST_PID = 2**31 - 1
+_LARGEST_UID = 2**32 - 2
 
 
 class Parser(argparse.ArgumentParser):
@@ -36,51 +38,47 @@ class Parser(argparse.ArgumentParser):
 
     def print_help(self, file: Any = None) -> None:
         """Writes the help; unlike argparse's own method it hides no failure to write."""
-        stream = sys.stdout if file is None else file
-        if stream is None:
-            return
-        try:
-            stream.write(self.format_help())
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise Failure(f"cannot write to standard output: {error.strerror}") from error
+        emit(self.format_help())
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Ends after `--help` or `--version`, its text written."""
-        if message and sys.stdout is not None:
-            sys.stdout.write(message)
+        if message:
+            emit(message)
         raise SystemExit(status)
 
 
 def delay(text: str) -> float:
-    """Seconds, at least 0.1."""
+    """Seconds, from 0.1 to a day."""
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not MINIMUM_DELAY <= seconds <= MAXIMUM_DELAY:
-        raise argparse.ArgumentTypeError(f"{text!r} is no delay: give seconds, {MINIMUM_DELAY} or more")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no delay: give seconds, from {MINIMUM_DELAY} to {MAXIMUM_DELAY:.0f}"
+        )
     return seconds
 
 
 def positive(text: str) -> int:
     """A whole number of at least 1."""
     if not re.fullmatch(r"\+?[0-9]{1,18}", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {10**18 - 1}")
     return int(text)
 
 
 def process_id(text: str) -> int:
     """A PID."""
-    if not re.fullmatch(r"[0-9]{1,10}", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no process id")
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not 1 <= int(text) <= _LARGEST_PID:
+        raise argparse.ArgumentTypeError(f"{text!r} is no process id: give a whole number from 1 to {_LARGEST_PID}")
     return int(text)
 
 
 def user(text: str) -> str:
     """A user's name or number. A name must be known here; a number need not."""
-    if re.fullmatch(r"\+?[0-9]{1,10}", text):
+    if re.fullmatch(r"[+-]?[0-9]+", text):
+        if len(text) > 11 or not 0 <= int(text) <= _LARGEST_UID:
+            raise argparse.ArgumentTypeError(f"{text!r} is no user id: give a whole number from 0 to {_LARGEST_UID}")
         return str(int(text))
     import pwd
 
@@ -99,6 +97,13 @@ def sort_column(text: str) -> str:
     if find_column(SORT_COLUMNS, text) is None:
         names = [name for column in SORT_COLUMNS for name in (column.key, column.heading)]
         raise argparse.ArgumentTypeError(f"there is no column {text!r}{near(text, names)}")
+    return text
+
+
+def theme(text: str) -> str:
+    """The name of a theme."""
+    if text not in THEMES:
+        raise argparse.ArgumentTypeError(f"there is no theme {text!r}; the themes are {', '.join(THEMES)}")
     return text
 
 
@@ -176,7 +181,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(("--output",), "output", "one", "write CSV to this file too", path, "FILE.csv"),
     Option(("--procfs",), "procfs", "one", "read this tree as /proc", path, "DIR"),
     Option(("--sysfs",), "sysfs", "one", "read this tree as /sys", path, "DIR"),
-    Option(("--theme",), "theme", "one", "colours of the screen", metavar="NAME"),
+    Option(("--theme",), "theme", "one", f"colours of the screen: {', '.join(THEMES)}", theme, "NAME"),
     Option(("--ascii",), "ascii", "flag", "no characters beyond ASCII on the screen"),
 )
 TREES = tuple(option for option in OPTIONS if option.field in ("procfs", "sysfs"))
@@ -220,9 +225,16 @@ def add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> N
             )
 
 
+class _Version(argparse.Action):
+    """Prints the version; unlike argparse's own action it hides no failure to write."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        parser.exit(0, f"iodash {__version__}\n")
+
+
 def add_help_and_version(parser: argparse.ArgumentParser) -> None:
     """Adds `--version`; `-h` and `--help` every parser has."""
-    parser.add_argument("--version", action="version", version=f"iodash {__version__}\n")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
 
 
 def settings_of(arguments: argparse.Namespace, defaults: Settings) -> Settings:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iodash.commands.options import OPTIONS, add_options, settings_of
-from iodash.commands.stream import Stream, emit_lines, open_source, prepare_output
+from iodash.commands.stream import Stream
+from iodash.commands.trees import open_source
 from iodash.model.settings import Settings
+from iodash.outputs.console import emit_lines
 from iodash.outputs.snapshot import check_free, split_name, write_snapshot
 from iodash.sources import Demand
 
@@ -37,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         Failure: the machine can't be read, or the files not be written.
     """
-    prepare_output()
     settings = settings_of(arguments, Settings())
     directory, name = (None, None) if arguments.file is None else split_name(arguments.file)
     if name is not None:

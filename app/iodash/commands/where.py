@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iodash.commands.trees import check_trees
+from iodash.outputs.console import emit_lines, warn
 from iodash.sources.local.where import MissingPathError, PathFinder, UnansweredPathError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints one line, or one JSON object, a path. Status 1 when one of them is not there or doesn't answer."""
+    check_trees(args.procfs, args.sysfs)
     finder = PathFinder(args.procfs, args.sysfs)
     status = 0
     try:
@@ -39,10 +41,11 @@ def run(args: argparse.Namespace) -> int:
             try:
                 found = finder.find(path)
             except (MissingPathError, UnansweredPathError) as error:
-                print(f"iodash: {error}", file=sys.stderr)
+                warn(str(error))
                 status = 1
                 continue
-            print(json.dumps(as_object(found), ensure_ascii=False) if args.format == "json" else as_text(found))
+            as_json = args.format == "json"
+            emit_lines([json.dumps(as_object(found), ensure_ascii=False) if as_json else as_text(found)])
     finally:
         finder.close()
     return status

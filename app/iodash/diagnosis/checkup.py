@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from iodash.formatting.units import bytes_in_words
 from iodash.model.checkup import HostCheck
 from iodash.model.missing import Missing, known
+from iodash.model.remedies import see_into_others
 
 if TYPE_CHECKING:
     from iodash.model.frame import Frame
 
 _SMALL_SHARED_MEMORY = 1 << 30
-_SHOW_OTHERS = "run as root, in a container with --pid=host --cap-add SYS_PTRACE"
 
 
 def check_host(frame: Frame) -> tuple[HostCheck, ...]:
@@ -37,7 +37,7 @@ def _gpu_driver(frame: Frame) -> HostCheck:
         version = f", driver {driver.version}" if driver.version else ""
         return HostCheck("GPUs", f"ok, {len(frame.gpus)} seen{version}")
     remedies = {
-        "no_library": "in Docker: --gpus all with NVIDIA_DRIVER_CAPABILITIES=utility; else install the NVIDIA driver",
+        "no_library": "install the NVIDIA driver",
         "not_loaded": "load the NVIDIA kernel module (modprobe nvidia) or look at dmesg why it does not load",
         "version_mismatch": "the driver was upgraded: reboot, or unload and reload its kernel module",
         "not_answering": "the driver hangs: look at dmesg for Xid errors; a reset or reboot may be needed",
@@ -45,8 +45,11 @@ def _gpu_driver(frame: Frame) -> HostCheck:
         "starting": "wait a little longer (--for)",
         "error": "try nvidia-smi on the host and in the container",
     }
-    status = driver.status.replace("_", " ")
-    return HostCheck("GPUs", f"{status}: {driver.message}" if driver.message else status, remedies[driver.status])
+    status, remedy = driver.status.replace("_", " "), remedies[driver.status]
+    message = driver.message
+    if driver.status == "no_library" and ": " in message:  # the sentence ends with what to do
+        message, remedy = message.split(": ", 1)
+    return HostCheck("GPUs", f"{status}: {message}" if message else status, remedy)
 
 
 def _gpu_processes(frame: Frame) -> HostCheck | None:
@@ -63,7 +66,9 @@ def _process_io(frame: Frame) -> HostCheck:
     hidden = sum(row.read_bytes_per_s is Missing.NO_PERMISSION for row in frame.processes)
     if not hidden:
         return HostCheck("I/O of processes", "ok")
-    return HostCheck("I/O of processes", f"no permission for {hidden} of {len(frame.processes)}", _SHOW_OTHERS)
+    return HostCheck(
+        "I/O of processes", f"no permission for {hidden} of {len(frame.processes)}", see_into_others(frame.host)
+    )
 
 
 def _namespace(frame: Frame) -> HostCheck:
@@ -80,7 +85,8 @@ def _waits(frame: Frame) -> HostCheck | None:
         return None
     if any(member.waits_readable for member in members):
         return HostCheck("what the job waits for (wchan)", "ok")
-    return HostCheck("what the job waits for (wchan)", "not readable", f"run as the job's user, or {_SHOW_OTHERS}")
+    remedy = see_into_others(frame.host)
+    return HostCheck("what the job waits for (wchan)", "not readable", f"run as the job's user; else {remedy}")
 
 
 def _delay_accounting(frame: Frame) -> HostCheck:

@@ -89,7 +89,11 @@ def _unknown(scene: Scene) -> Finding:
 
 
 def no_job(frame: Frame) -> Verdict:
-    """The verdict while nobody trains."""
+    """The verdict while nobody trains, as far as can be seen."""
+    if frame.short_of_files or not frame.processes:
+        reason = "too few files may be open" if frame.short_of_files else "no process is in sight"
+        advice = "iodash doctor says what is hidden and how to show it"
+        return Verdict("unknown", "low", f"cannot tell: {reason}", (), advice, frame.interval_s)
     if frame.gpus and frame.gpu_driver.status == "ok":
         count = len(frame.gpus)
         summary = f"no process uses {'the GPU' if count == 1 else f'any of the {count} GPUs'}"

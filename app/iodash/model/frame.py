@@ -251,7 +251,8 @@ class JobRow:
     """A training job: its ranks (the processes on GPUs), their loader workers, and everything else of its trees.
 
     Rates and totals add up every member once. Totals are since the job was first seen and survive workers that come
-    and go. `stragglers` are workers far behind their siblings, or ranks that the others wait for.
+    and go. `stragglers` are workers far behind their siblings, or ranks that the others wait for. `root` is the topmost
+    process that belongs to it.
     """
 
     name: str
@@ -269,6 +270,7 @@ class JobRow:
     read_bytes_total: Count
     write_bytes_total: Count
     stragglers: tuple[ProcessKey, ...] = ()
+    root: ProcessKey | None = None
 
     @property
     def members(self) -> tuple[ProcessKey, ...]:
@@ -338,6 +340,7 @@ class Frame:
     notes: tuple[str, ...] = ()
     readings: JobRows = field(default_factory=JobRows)
     jobs: tuple[JobRow, ...] = ()
+    short_of_files: bool = False
 
 
 Row: TypeAlias = SystemRow | DeviceRow | ProcessRow | GpuRow

@@ -8,6 +8,9 @@ from pathlib import Path
 DELAYS: tuple[float, ...] = (0.5, 1.0, 2.0, 5.0, 10.0)
 """The intervals that `+` and `-` step through, in seconds."""
 
+THEMES: tuple[str, ...] = ("dark", "light", "high-contrast", "colour-blind", "terminal")
+"""The names of the screen's themes, the default first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import stat
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from iodash.model.failure import Failure
 from iodash.model.frame import DeviceRow, GpuRow, SystemRow
 from iodash.model.missing import Missing
+from iodash.outputs.appended_file import AppendedFile
 from iodash.outputs.json import utc_time
 from iodash.outputs.select import select_devices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from iodash.model.frame import Frame
     from iodash.outputs.select import DeviceChoice
@@ -29,8 +28,6 @@ _NOT_IN_CSV = frozenset(
     }
 )
 """What describes a device or GPU rather than measuring it."""
-
-_LONGEST_HEADER = 1 << 24
 
 
 def _measured(row_type: type[Any]) -> tuple[str, ...]:
@@ -54,13 +51,13 @@ def cell(value: object) -> str:
 
 
 class CsvWriter:
-    """Writes one row a frame, flushed, to a file or an open stream.
+    """Writes one row a frame, at once, to a file or through a function that takes text.
 
     The columns are those of the devices (as `choice` picks them) and GPUs of the first frame, for good: what comes
     later has no column, what goes leaves empty cells. A file that exists is appended to when its header is the same.
     """
 
-    def __init__(self, target: Path | str | IO[str], choice: DeviceChoice) -> None:
+    def __init__(self, target: Path | Callable[[str], None], choice: DeviceChoice) -> None:
         """Opens the file.
 
         Raises:
@@ -70,23 +67,19 @@ class CsvWriter:
         self._devices: tuple[str, ...] = ()
         self._gpus: tuple[int, ...] = ()
         self._started = False
-        self._owns = isinstance(target, Path | str)
-        if isinstance(target, Path | str):
-            self._name = str(target)
-            try:
-                self._stream: IO[str] = Path(target).open("a+", encoding="utf-8", newline="")  # noqa: SIM115
-            except (OSError, ValueError) as error:
-                raise Failure(f"cannot write {self._name}: {_reason(error)}") from error
+        self._file: AppendedFile | None = None
+        if isinstance(target, Path):
+            self._file = AppendedFile(target)
+            self._put: Callable[[str], None] = self._file.write
         else:
-            self._name = "to standard output"
-            self._stream = target
+            self._put = target
 
     def write(self, frame: Frame) -> None:
         """Writes the row of `frame`, before the first one the header.
 
         Raises:
             Failure: the file has another header, or can't be written (the disk is full, say).
-            BrokenPipeError: the stream's reader is gone.
+            BrokenPipeError: nobody reads any more.
         """
         text = ""
         if not self._started:
@@ -95,42 +88,25 @@ class CsvWriter:
         self._put(text + _line(self._row(frame)))
 
     def close(self) -> None:
-        """Closes the file; leaves a stream open that was given."""
-        if self._owns:
-            try:
-                self._stream.close()
-            except OSError as error:
-                raise Failure(f"cannot write {self._name}: {_reason(error)}") from error
+        """Closes the file. Raises Failure where what was written could not be kept."""
+        if self._file is not None:
+            self._file.close()
 
     def _start(self, frame: Frame) -> str:
         """Settles the columns. The text that has to stand before the first row."""
         self._devices = tuple(dict.fromkeys(row.name for row in select_devices(frame.devices, self._choice)))
         self._gpus = tuple(row.index for row in frame.gpus)
         header = self._header()
-        if not self._owns:
+        first = None if self._file is None else self._file.first_line()
+        if self._file is None or first is None:
             return _line(header)
         try:
-            present, ends_with_newline = self._present_header()
-        except (OSError, csv.Error, UnicodeDecodeError) as error:
-            raise Failure(f"cannot append to {self._name}: {_reason(error)}") from error
-        if present is None:
-            return _line(header)
+            present = next(csv.reader([first]), [])
+        except csv.Error as error:
+            raise Failure(f"cannot append to {self._file.path}: {error}") from error
         if present != header:
-            raise Failure(f"cannot append to {self._name}: {_difference(present, header)}; name another file")
-        return "" if ends_with_newline else "\r\n"
-
-    def _present_header(self) -> tuple[list[str] | None, bool]:
-        """The header of the file, None when it is empty, and whether its last line is complete."""
-        if not stat.S_ISREG(os.fstat(self._stream.fileno()).st_mode):
-            return None, True
-        self._stream.seek(0)
-        first = self._stream.readline(_LONGEST_HEADER)
-        if not first:
-            return None, True
-        size = self._stream.seek(0, io.SEEK_END)
-        with Path(self._name).open("rb") as file:
-            file.seek(size - 1)
-            return next(csv.reader([first])), file.read(1) == b"\n"
+            raise Failure(f"cannot append to {self._file.path}: {_difference(present, header)}; name another file")
+        return "" if self._file.ends_with_newline() else "\r\n"
 
     def _header(self) -> list[str]:
         names = ["time", "epoch_s", "interval_s", *SYSTEM_FIELDS]
@@ -149,15 +125,6 @@ class CsvWriter:
             cells += _cells(gpus.get(index), GPU_FIELDS)
         return cells
 
-    def _put(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except BrokenPipeError:
-            raise
-        except (OSError, ValueError) as error:
-            raise Failure(f"cannot write {self._name}: {_reason(error)}") from error
-
 
 def _cells(row: object | None, names: Sequence[str]) -> list[str]:
     return [""] * len(names) if row is None else [cell(getattr(row, name)) for name in names]
@@ -167,10 +134,6 @@ def _line(cells: Sequence[str]) -> str:
     buffer = io.StringIO(newline="")
     csv.writer(buffer).writerow(cells)
     return buffer.getvalue()
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _difference(present: Sequence[str], wanted: Sequence[str]) -> str:

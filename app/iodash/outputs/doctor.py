@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 SCHEMA = "iodash.doctor/1"
 
 
-def doctor_json(verdict: Verdict, verdicts: Sequence[Verdict], checks: Sequence[HostCheck]) -> str:
-    """One JSON object: the worst verdict, one a job, and what the host hides."""
+def doctor_json(verdict: Verdict, verdicts: Sequence[Verdict], checks: Sequence[HostCheck], watched_s: float) -> str:
+    """One JSON object: the worst verdict, one a job, how long was watched, and what the host hides."""
     return json.dumps(
         {
             "schema": SCHEMA,
             "verdict": verdict_object(verdict),
             "verdicts": [verdict_object(one) for one in verdicts],
+            "watched_s": round(watched_s, 3),
             "host": [row_object(check) for check in checks],
         },
         ensure_ascii=False,
     )
 
 
-def doctor_lines(verdicts: Sequence[Verdict], checks: Sequence[HostCheck]) -> list[str]:
+def doctor_lines(verdicts: Sequence[Verdict], checks: Sequence[HostCheck], watched_s: float) -> list[str]:
     """The same as lines: each verdict with its evidence and advice, then what this host hides and the remedy."""
     lines: list[str] = []
     for verdict in verdicts:
@@ -38,7 +39,8 @@ def doctor_lines(verdicts: Sequence[Verdict], checks: Sequence[HostCheck]) -> li
         lines.append(f"  {verdict.summary}")
         lines.extend(f"  - {item.text}" for item in verdict.evidence)
         lines.append(f"  try: {verdict.advice}")
-        lines.append(f"  watched for {verdict.window_s:.0f} s")
+        judged = f", judged by the last {verdict.window_s:.0f} s" if verdict.job else ""
+        lines.append(f"  watched for {watched_s:.0f} s{judged}")
         lines.append("")
     hidden = [check for check in checks if not check.ok]
     lines.append("What this host shows and hides:")

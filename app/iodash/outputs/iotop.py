@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from iodash.formatting.cells import left
+from iodash.columns.processes import command_text
+from iodash.formatting.cells import crop, left
 from iodash.model.missing import Missing, or_zero
 from iodash.outputs.select import select_processes
-from iodash.outputs.text import command_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,16 +38,21 @@ def amount(value: Number, *, kilobytes: bool = False) -> str:
     return f"{value:.2f} {_UNITS[step]}"
 
 
+_NARROWEST_COMMAND = 10
+
+
 class IotopWriter:
-    """Turns successive frames into iotop's lines, as `settings` ask."""
+    """Turns successive frames into iotop's lines, as `settings` ask. A terminal's `width` cuts command lines to fit."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._frames = 0
 
-    def lines(self, frame: Frame) -> list[str]:
+    def lines(self, frame: Frame, width: int | None = None) -> list[str]:
         """The lines of one frame."""
         settings = self._settings
+        stamp = time.strftime("%H:%M:%S ", time.localtime(frame.time)) if settings.time else ""
+        room = None if width is None else width - len(stamp)
         lines = []
         if settings.quiet < 3:
             lines += self._summary(frame)
@@ -58,10 +63,7 @@ class IotopWriter:
             if settings.time:
                 lines[-1] = f"    TIME{lines[-1][4:]}"
         self._frames += 1
-        lines += [self._row(row, threads=frame.threads) for row in select_processes(frame.processes, settings)]
-        if not settings.time:
-            return lines
-        stamp = time.strftime("%H:%M:%S ", time.localtime(frame.time))
+        lines += [self._row(row, room, threads=frame.threads) for row in select_processes(frame.processes, settings)]
         return [line if line.startswith("    TIME") else stamp + line for line in lines]
 
     def _summary(self, frame: Frame) -> list[str]:
@@ -74,17 +76,16 @@ class IotopWriter:
             f" | Current DISK WRITE: {self._rate(system.page_out_bytes_per_s):>14}",
         ]
 
-    def _row(self, row: ProcessRow, *, threads: bool) -> str:
+    def _row(self, row: ProcessRow, width: int | None, *, threads: bool) -> str:
         if self._settings.accumulated:
             read, written = self._amount(row.read_bytes_total), self._amount(row.write_bytes_total)
         else:
             read, written = self._rate(row.read_bytes_per_s), self._rate(row.write_bytes_per_s)
         number = row.key.tid if threads else row.key.pid
         priority = "?err" if isinstance(row.io_priority, Missing) else row.io_priority or "?"
-        return (
-            f"{number:>5} {priority:>4} {left(row.user, 8)} {read:>11} {written:>11} "
-            f"{_delays(row)}  {_command(row, threads=threads)}"
-        )
+        numbers = f"{number:>5} {priority:>4} {left(row.user, 8)} {read:>11} {written:>11} {_delays(row)}  "
+        command = _command(row, threads=threads)
+        return numbers + (command if width is None else crop(command, max(_NARROWEST_COMMAND, width - len(numbers))))
 
     def _amount(self, value: Number) -> str:
         return amount(value, kilobytes=self._settings.kilobytes)

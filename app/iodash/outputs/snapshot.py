@@ -58,16 +58,16 @@ def write_snapshot(frame: Frame, directory: Path | None = None, name: str | None
     try:
         paths = _write_all(folder, stem, contents)
     except FileExistsError as error:
-        raise SnapshotError(f"cannot write the snapshot: {error.filename} exists; choose another name") from error
+        raise _exists(error.filename) from error
     except OSError as error:
         fallback = state_folder()
         if directory is not None or fallback is None:
-            raise _failure(folder, error) from error
+            raise _failure((folder, error)) from error
         try:
             fallback.mkdir(mode=0o700, parents=True, exist_ok=True)
             paths = _write_all(fallback, stem, contents)
         except OSError as second:
-            raise _failure(fallback, second) from second
+            raise _failure((folder, error), (fallback, second)) from second
     return paths[0], paths[1]
 
 
@@ -80,7 +80,7 @@ def check_free(directory: Path | None, name: str) -> None:
     for ending in (".json", ".txt"):
         target = (directory or Path()) / f"{name}{ending}"
         if os.path.lexists(target):
-            raise SnapshotError(f"cannot write the snapshot: {target} exists; choose another name")
+            raise _exists(target)
 
 
 def split_name(file: str) -> tuple[Path | None, str]:
@@ -92,8 +92,13 @@ def split_name(file: str) -> tuple[Path | None, str]:
     return (None if path.parent == Path() and "/" not in file else path.parent), name
 
 
-def _failure(folder: Path, error: OSError) -> SnapshotError:
-    return SnapshotError(f"cannot write the snapshot to {folder.absolute()}: {error.strerror or error}")
+def _exists(target: Path | str) -> SnapshotError:
+    return SnapshotError(f"cannot write the snapshot: {target} exists; choose another name")
+
+
+def _failure(*tried: tuple[Path, OSError]) -> SnapshotError:
+    places = "; nor to ".join(f"{folder.absolute()}: {error.strerror or error}" for folder, error in tried)
+    return SnapshotError(f"cannot write the snapshot to {places}")
 
 
 def _write_all(folder: Path, stem: str, contents: dict[str, bytes]) -> list[Path]:

@@ -14,7 +14,7 @@ from iodash.columns import (
     PROCESS_COLUMNS,
     PROCESS_RATES,
 )
-from iodash.columns.processes import label
+from iodash.columns.processes import command_text
 from iodash.formatting.tables import plain_table
 from iodash.formatting.units import Units, byte_amount, decimal, percent
 from iodash.model.frame import GpuRow, ProcessRow
@@ -51,8 +51,9 @@ Row = TypeVar("Row")
 class TextWriter:
     """Turns successive frames into text, as `settings` ask. It remembers what need not be said twice.
 
-    Nothing is cut off: a line is as long as what it says. A process line begins with its PID (after the time of day
-    with `time`). `quiet` works as iotop's: 1 prints headings once, 2 never, 3 nothing but process lines.
+    A line is as long as what it says; given the `width` of a terminal, command lines and mount points are cut to fit.
+    A process line begins with its PID (after the time of day with `time`). `quiet` works as iotop's: 1 prints headings
+    once, 2 never, 3 nothing but process lines.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -60,12 +61,15 @@ class TextWriter:
         self._units = Units.KIB if settings.kilobytes else Units.IEC
         self._frames = 0
         self._said: set[str] = set()
+        self._width: int | None = None
 
-    def lines(self, frame: Frame) -> list[str]:
+    def lines(self, frame: Frame, width: int | None = None) -> list[str]:
         """The lines of one frame, an empty one last unless only process lines are wanted."""
         quiet = self._settings.quiet
         headings = quiet == 0 or (quiet == 1 and self._frames == 0)
         self._frames += 1
+        stamp = time.strftime("%H:%M:%S ", time.localtime(frame.time)) if self._settings.time else ""
+        self._width = None if width is None else width - len(stamp)
         blocks = [self._process_table(frame, headings and quiet < 3)]
         if quiet < 3:
             blocks[0].append(unattributed_line(frame, self._units))
@@ -76,9 +80,6 @@ class TextWriter:
             for block in blocks:
                 block.append("")
         lines = [line for block in blocks for line in block]
-        if not self._settings.time:
-            return lines
-        stamp = time.strftime("%H:%M:%S ", time.localtime(frame.time))
         return [stamp + line if line else line for line in lines]
 
     def _remarks(self, frame: Frame) -> list[str]:
@@ -104,7 +105,7 @@ class TextWriter:
     def _table(self, columns: Sequence[Column[Row]], rows: Sequence[Row], headings: bool) -> list[str]:
         names = [self._heading(column) for column in columns]
         cells = [[_cell(column, row, self._units) for column in columns] for row in rows]
-        lines = plain_table(names, cells, [column.key not in _LEFT for column in columns])
+        lines = plain_table(names, cells, [column.key not in _LEFT for column in columns], self._width)
         return lines if headings else lines[1:]
 
     def _heading(self, column: Column[Row]) -> str:
@@ -119,11 +120,6 @@ def _cell(column: Column[Row], row: Row, units: Units) -> str:
     if isinstance(row, GpuRow) and column.key == "index":
         return f"gpu{row.index}"
     return column.cell(row, units)
-
-
-def command_text(row: ProcessRow) -> str:
-    """The full command line; the name in brackets of a kernel thread, and the plain name of what has none."""
-    return label(row) if row.kernel_thread or not row.command else row.command
 
 
 def system_line(row: SystemRow, units: Units = Units.IEC) -> str:

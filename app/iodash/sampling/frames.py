@@ -55,6 +55,7 @@ class FrameBuilder:
             threads=new.threads,
             notes=new.notes,
             readings=job_rows(old.readings, new.readings, seconds, new.host.page_bytes),
+            short_of_files=new.short_of_files,
         )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
+from signal import SIGQUIT
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -14,7 +14,7 @@ from textual.worker import WorkerFailed
 from iodash.formatting.units import Units
 from iodash.model.failure import Failure, UsageError
 from iodash.model.settings import DELAYS
-from iodash.ui import themes
+from iodash.ui import signals, themes
 from iodash.ui.feed import Feed
 from iodash.ui.screens.dashboard import Dashboard
 from iodash.ui.styles import stylesheets
@@ -33,20 +33,16 @@ if TYPE_CHECKING:
     from iodash.sources import Source
     from iodash.ui.panels.processes import ProcessesPanel
 
-STOP_SIGNALS: dict[signal.Signals, int] = {
-    signal.SIGTERM: 143,
-    signal.SIGHUP: 129,
-    signal.SIGINT: 130,
-}
-"""What ends the dashboard from outside, with its exit status. Textual alone leaves the terminal unusable."""
-
 
 class DashboardApp(App[object]):
     """The dashboard over one source of samples."""
 
     ENABLE_COMMAND_PALETTE = False
     ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c,ctrl+q", "leave", "Quit", show=False, priority=True),
+        Binding("ctrl+backslash", "quit_signal", "Quit", show=False, priority=True),
+    ]
 
     def __init__(
         self,
@@ -88,12 +84,13 @@ class DashboardApp(App[object]):
 
     def on_mount(self) -> None:
         """Sampling starts when the first screen is drawn."""
-        loop = asyncio.get_running_loop()
-        for number, status in STOP_SIGNALS.items():
-            loop.add_signal_handler(number, self.exit, None, status)
+        signals.take(asyncio.get_running_loop(), self._stop)
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         self.set_interval(1.0, self._show_age)
         self.call_after_refresh(self._start)
+
+    def _stop(self, status: int) -> None:
+        self.exit(return_code=status)
 
     def on_unmount(self) -> None:
         """Ends the sampler; nobody waits for a reading that hangs."""
@@ -154,6 +151,10 @@ class DashboardApp(App[object]):
     def action_leave(self) -> None:
         """Quits."""
         self.exit(return_code=0)
+
+    def action_quit_signal(self) -> None:
+        """Quits as this key does elsewhere, where the terminal itself makes a signal of it."""
+        self._stop(signals.exit_status(SIGQUIT))
 
     def action_pause(self) -> None:
         """Freezes what is shown, or shows the newest frame. Sampling goes on."""
@@ -239,7 +240,8 @@ def run_dashboard(open_source: Callable[[], Source], settings: Settings) -> int:
         app = DashboardApp(open_monitor, settings)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    app.run()
+    with signals.held_back():
+        app.run()
     if app.failure is not None:
         raise app.failure
     if (reason := app._exception) is not None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from iodash.commands.stream import Stream, open_source
+from iodash.commands.stream import Stream
+from iodash.commands.trees import open_source
 from iodash.model.failure import Failure, Stopped
 from iodash.sources import Demand
 from tests.samples import process_counters, sample
@@ -80,7 +81,7 @@ def test_what_showing_raises_ends_the_stream(script: Script) -> None:
     assert script.closed
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_ends_it_and_handlers_are_as_before(script: Script, number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with pytest.raises(Stopped) as stopped:
@@ -88,6 +89,31 @@ def test_a_signal_ends_it_and_handlers_are_as_before(script: Script, number: sig
     assert stopped.value.number == number
     assert signal.getsignal(number) is before
     assert script.closed
+
+
+def test_what_is_being_shown_may_end_but_not_take_for_ever(script: Script) -> None:
+    ended = []
+
+    def show(frame: Frame) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        ended.append(True)
+
+    with pytest.raises(Stopped):
+        Stream(script, 0.1, Demand()).run(show)
+    assert ended == [True]
+    with pytest.raises(Stopped) as stopped:
+        Stream(script, 0.1, Demand()).run(lambda frame: (os.kill(os.getpid(), signal.SIGTERM), script.hangs.wait(30)))
+    assert stopped.value.number == signal.SIGTERM
+    assert not script.hangs.is_set()
+
+
+def test_a_reader_that_ends_with_the_same_signal_changes_no_status(script: Script) -> None:
+    def show(frame: Frame) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        raise BrokenPipeError
+
+    with pytest.raises(Stopped):
+        Stream(script, 0.1, Demand()).run(show)
 
 
 def test_a_reading_that_hangs_does_not_hold_up_a_signal(script: Script) -> None:
@@ -114,6 +140,15 @@ def test_what_is_no_proc_tree_is_refused(tmp_path: Path, names: list[str]) -> No
         (tmp_path / name).mkdir()
     with pytest.raises(Failure, match="is no proc tree"):
         open_source(tmp_path, tmp_path, gpu=False)
+
+
+def test_a_sys_tree_that_is_not_there_is_refused_and_an_empty_one_is_not(tmp_path: Path) -> None:
+    (tmp_path / "stat").touch()
+    (tmp_path / "sys").mkdir()
+    for sysfs in (tmp_path / "nope", tmp_path / "stat"):
+        with pytest.raises(Failure, match=f"{sysfs} is no directory: --sysfs needs"):
+            open_source(tmp_path, sysfs, gpu=False)
+    open_source(tmp_path, tmp_path / "sys", gpu=False).close()
 
 
 @pytest.mark.parametrize("name", ["stat", "1", "self"])

@@ -21,7 +21,7 @@ def table(text: str) -> list[dict[str, str]]:
 
 def written(*all_frames: Frame, settings: Settings | None = None) -> str:
     stream = io.StringIO(newline="")
-    writer = CsvWriter(stream, settings or Settings())
+    writer = CsvWriter(stream.write, settings or Settings())
     for frame in all_frames:
         writer.write(frame)
     return stream.getvalue()
@@ -166,8 +166,7 @@ def test_a_full_disk_is_a_failure() -> None:
     writer = CsvWriter(Path("/dev/full"), Settings())
     with pytest.raises(Failure, match="No space left"):
         writer.write(frames.frame())
-    with pytest.raises(Failure, match="No space left"):
-        writer.close()
+    writer.close()
 
 
 def test_the_system_columns_are_the_fields_of_the_frame() -> None:

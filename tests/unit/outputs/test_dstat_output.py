@@ -10,7 +10,8 @@ import pytest
 from iodash.model.frame import CpuRow, Frame, InterfaceRow
 from iodash.model.missing import Missing
 from iodash.outputs import dstat_csv
-from iodash.outputs.dstat import DstatWriter, Layout, absent_members, blocks_of, number
+from iodash.outputs.dstat import DstatWriter, number
+from iodash.outputs.dstat_columns import Layout, absent_members, blocks_of
 from tests.ui import frames
 
 K, M, G = 1024.0, 1024.0**2, 1024.0**3

@@ -15,7 +15,7 @@ import pytest
 
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
-from iodash.sources.local import descriptors
+from iodash.sources import descriptors
 from iodash.sources.local import fuse as fuse_module
 from iodash.sources.local import io_priority as priority_module
 from iodash.sources.local import users as users_module

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from iodash.model.sample import ContainerKind
 
 OWN_PROCFS = Path("/proc")
+_SYS_PTRACE = 19  # include/uapi/linux/capability.h
 
 
 def is_own(procfs: Path) -> bool:
@@ -35,6 +36,12 @@ def count_cpus(ranges: bytes) -> int | None:
     return total if total > 0 else None
 
 
+def may_trace() -> bool:
+    """Whether this process has CAP_SYS_PTRACE."""
+    _, _, rest = (read_bytes("/proc/self/status") or b"").partition(b"\nCapEff:")
+    return bool(int(rest.split(None, 1)[0], 16) >> _SYS_PTRACE & 1) if rest else False
+
+
 class HostReader:
     """Reads the host. What can change while iodash runs is read again each time, the rest once."""
 
@@ -47,6 +54,7 @@ class HostReader:
         self._container: ContainerKind | None = container_kind(procfs, here=is_own(procfs))
         # The kernel's own second process is in sight exactly where the whole machine is.
         self._pid_namespace = read_bytes(procfs / "2/comm") != b"kthreadd"
+        self._may_trace = may_trace()
         self._seen: tuple[bytes | Missing, ...] = ()
         self._host = Host(name="", kernel="")
 
@@ -76,6 +84,7 @@ class HostReader:
             page_bytes=os.sysconf("SC_PAGE_SIZE"),
             clock_ticks=os.sysconf("SC_CLK_TCK"),
             delay_accounting=None if isinstance(delay_accounting, Missing) else delay_accounting.strip() != b"0",
+            may_trace=self._may_trace,
         )
 
 

@@ -8,6 +8,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from iodash.model.missing import Missing
+from iodash.sources.descriptors import may_keep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ class KeptFile:
     """A file of /proc or /sys whose descriptor is kept, so that reading it again costs one `pread` or two.
 
     A file that is not there, or that a container runtime covered with a device, is `absent`. What fails is tried afresh
-    at the next reading.
+    at the next reading. Where few descriptors are left none is kept.
     """
 
     __slots__ = ("_absent", "_fd", "path")
@@ -42,12 +43,14 @@ class KeptFile:
 
     def read(self) -> bytes | Missing:
         """The whole contents as they are now."""
+        keep = True
         try:
             if self._fd < 0:
                 self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
                 if not stat.S_ISREG(os.fstat(self._fd).st_mode):
                     self.close()
                     return self._absent
+                keep = may_keep(self._fd)
             content = os.pread(self._fd, _BLOCK, 0)
             while len(content) >= _WHOLE:
                 more = os.pread(self._fd, _BLOCK, len(content))
@@ -57,10 +60,12 @@ class KeptFile:
         except OSError as error:
             self.close()
             return reason(error, self._absent)
+        if not keep:
+            self.close()
         return content
 
     def fileno(self) -> int:
-        """The kept descriptor, -1 before the first reading and after a failed one."""
+        """The kept descriptor, -1 where none is kept: before the first reading and after a failed one, say."""
         return self._fd
 
     def close(self) -> None:

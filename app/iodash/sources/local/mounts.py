@@ -224,7 +224,8 @@ class MountReader:
         for file in self._files:
             content = file.read()
             if not isinstance(content, Missing):
-                self._watch(file.fileno())
+                if file.fileno() >= 0:
+                    self._watch(file.fileno())
                 if content != self._content:
                     self._content = content
                     self._table = MountTable.parse(content)

@@ -6,6 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from iodash.model.remedies import see_into_others
+from iodash.sources.descriptors import shortage
 from iodash.sources.local.kept_file import read_bytes
 from iodash.sources.local.mounts import MountTable
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from iodash.model.sample import Host
 
 _LOOK_AGAIN_S = 30.0
-_SYS_PTRACE = 19  # include/uapi/linux/capability.h
 _VISIBLE_TO_ALL = ("0", "off")
 
 
@@ -44,6 +45,8 @@ class Hidden:
         return tuple(self._sentences(host, unreadable, processes))
 
     def _sentences(self, host: Host, unreadable: int, processes: int) -> Iterator[str]:
+        if lack := shortage():
+            yield f"Parts may be missing: {lack}."
         hidepid = self._hidden_processes()
         if hidepid:
             yield (
@@ -51,7 +54,7 @@ class Hidden:
                 f"Run as root, or: mount -o remount,hidepid=0 {self._procfs}"
             )
         if unreadable:
-            yield f"The I/O of {unreadable} of {processes} rows may not be read: {_remedy(host)}."
+            yield f"The I/O of {unreadable} of {processes} rows may not be read: {see_into_others(host)}."
         if host.pid_namespace:
             yield "Only this container's processes are in sight: docker run --pid=host shows those of the whole host."
         if host.delay_accounting is False:
@@ -78,19 +81,3 @@ class Hidden:
         options = dict(option.partition("=")[::2] for option in mount.options.split(","))
         value = options.get("hidepid", "0")
         return "" if value in _VISIBLE_TO_ALL else value
-
-
-def _remedy(host: Host) -> str:
-    """What lets this process read the I/O of others (ptrace(2), access mode checking)."""
-    flags = "docker run --cap-add SYS_PTRACE --pid=host"
-    if _may_trace():
-        return "the kernel protects it even from root"
-    if host.container is not None:
-        return f"start the container with {flags}"
-    return f"run as root, or in a container with {flags}"
-
-
-def _may_trace() -> bool:
-    """Whether this process has CAP_SYS_PTRACE."""
-    _, _, rest = (read_bytes("/proc/self/status") or b"").partition(b"\nCapEff:")
-    return bool(int(rest.split(None, 1)[0], 16) >> _SYS_PTRACE & 1) if rest else False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from iodash.formatting.safe_text import safe_text
 from iodash.model.missing import Missing, Text
 from iodash.model.sample import IoCounters, ProcessCounters, ProcessKey
+from iodash.sources.descriptors import EXHAUSTED
 from iodash.sources.local.process_files import live_threads_io, open_file, parse_io, parse_stat
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ IO_BYTES = 256
 """More than seven numbers of 64 bits need, and little enough for the allocator's small blocks."""
 
 STAT_BYTES = 2048
-EXHAUSTED = (errno.EMFILE, errno.ENFILE)
-"""No descriptors are left, which says nothing about the file."""
-
 _CHILDLESS = (0, 0, 0, 0)
 
 

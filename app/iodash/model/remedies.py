@@ -1,0 +1,19 @@
+"""What a person can do so that iodash sees more: sentences that several places say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from iodash.model.sample import Host
+
+_CONTAINER_FLAGS = "docker run --user root --cap-add SYS_PTRACE --pid=host"
+
+
+def see_into_others(host: Host) -> str:
+    """What lets iodash read the I/O and waits of other users' processes (ptrace(2), access mode checking)."""
+    if host.may_trace:
+        return "the kernel protects it even from root"
+    if host.container is not None:
+        return f"start the container with {_CONTAINER_FLAGS}"
+    return f"run as root, or in a container with {_CONTAINER_FLAGS}"
