@@ -22,17 +22,31 @@ def _moment(value: Any, units: Units) -> str:
     return DASH if isinstance(value, Missing) else f"{datetime.fromtimestamp(value, UTC):%m-%d %H:%M}"
 
 
+def shown_name(row: ProcessRow) -> str:
+    """The name; that of a kernel thread stands in brackets."""
+    return f"[{row.name}]" if row.kernel_thread else row.name
+
+
 def label(row: ProcessRow) -> str:
-    """The name and what the job adds: `train.py  rank 0, 8 workers`. A kernel thread stands in brackets."""
-    name = f"[{row.name}]" if row.kernel_thread else row.name
+    """The name and what the job adds: `train.py  rank 0, 8 workers`."""
+    name = shown_name(row)
     if not row.role:
         return name
     return row.role if row.role.startswith(row.name) else f"{name}  {row.role}"
 
 
+def command_text(row: ProcessRow) -> str:
+    """The full command line; the name in brackets of a kernel thread, and the plain name of what has none."""
+    return label(row) if row.kernel_thread or not row.command else row.command
+
+
+def _tid(row: ProcessRow) -> int | Missing:
+    return row.key.tid or Missing.NOT_MEASURED
+
+
 PROCESS_COLUMNS: tuple[Column[ProcessRow], ...] = (
     Column("pid", "PID", "", 7, whole, "Process id, as this host's /proc names it.", lambda r: r.key.pid, keep=100),
-    Column("tid", "TID", "", 7, whole, "Thread id, in thread mode.", lambda r: r.key.tid, keep=100),
+    Column("tid", "TID", "", 7, whole, "Thread id, in thread mode.", _tid, keep=100),
     Column("ppid", "PPID", "", 7, whole, "Parent process id.", lambda r: r.ppid),
     Column("name", "NAME", "", 15, plain, "The kernel's name of the process (comm).", lambda r: r.name, is_text=True),
     Column(

@@ -77,6 +77,7 @@ class JobAccount:
             if write is None and not self.write_total
             else round(self.write_total),
             stragglers=self._stragglers(frame, job),
+            root=next((row.key for row in rows if row.key.pid == job.root), None),
         )
 
     def _stragglers(self, frame: Frame, job: Job) -> tuple[ProcessKey, ...]:

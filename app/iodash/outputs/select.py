@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
@@ -79,12 +80,23 @@ class DeviceChoice(Protocol):
 
 
 @lru_cache(maxsize=64)
+def _read_filter(text: str) -> tuple[re.Pattern[str], bool]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            return re.compile(text, re.IGNORECASE), False
+        except (re.error, OverflowError, RecursionError):
+            return re.compile(re.escape(text), re.IGNORECASE), True
+
+
 def compile_filter(text: str) -> re.Pattern[str]:
     """`text` as a regular expression without regard to case; searched literally when it is no valid one."""
-    try:
-        return re.compile(text, re.IGNORECASE)
-    except (re.error, OverflowError, RecursionError):
-        return re.compile(re.escape(text), re.IGNORECASE)
+    return _read_filter(text)[0]
+
+
+def is_literal(text: str) -> bool:
+    """Whether a filter is searched literally, being no valid regular expression."""
+    return _read_filter(text)[1]
 
 
 def matches_filter(row: ProcessRow, pattern: re.Pattern[str]) -> bool:
@@ -119,15 +131,8 @@ def find_sort_column(name: str | None, *, accumulated: bool = False) -> Column[P
     return column or (TOTAL_READ_PLUS_WRITE if accumulated else READ_PLUS_WRITE)
 
 
-def sort_processes(
-    rows: Sequence[ProcessRow], name: str | None, *, reverse: bool = False, accumulated: bool = False
-) -> list[ProcessRow]:
-    """Rows in the order of the column called `name`, ties by I/O delay, then CPU."""
-    return sort_rows(rows, find_sort_column(name, accumulated=accumulated), PROCESS_TIES, reverse=reverse)
-
-
-def select_processes(rows: Iterable[ProcessRow], choice: ProcessChoice) -> list[ProcessRow]:
-    """The rows that `choice` asks for, in its order."""
+def pick_processes(rows: Iterable[ProcessRow], choice: ProcessChoice) -> list[ProcessRow]:
+    """The rows that `choice` asks for, in the order they come in."""
     chosen = list(rows)
     if choice.pid:
         pids = frozenset(choice.pid)
@@ -139,7 +144,18 @@ def select_processes(rows: Iterable[ProcessRow], choice: ProcessChoice) -> list[
     if choice.filter:
         pattern = compile_filter(choice.filter)
         chosen = [row for row in chosen if matches_filter(row, pattern)]
-    return sort_processes(chosen, choice.sort, reverse=choice.reverse, accumulated=choice.accumulated)
+    return chosen
+
+
+def order_processes(rows: Sequence[ProcessRow], choice: ProcessChoice) -> list[ProcessRow]:
+    """Rows in the order that `choice` asks for, ties by I/O delay, then CPU."""
+    column = find_sort_column(choice.sort, accumulated=choice.accumulated)
+    return sort_rows(rows, column, PROCESS_TIES, reverse=choice.reverse)
+
+
+def select_processes(rows: Iterable[ProcessRow], choice: ProcessChoice) -> list[ProcessRow]:
+    """The rows that `choice` asks for, in its order."""
+    return order_processes(pick_processes(rows, choice), choice)
 
 
 def is_device_called(row: DeviceRow, name: str) -> bool:

@@ -56,7 +56,7 @@ KEYS: tuple[Key, ...] = (
     Key("app.units", ("b",), "b", "Units: powers of 1024, of 1000, bits for the network.", "Look"),
     Key("app.next_theme", ("T",), "T", "Next theme.", "Look"),
     Key("full_command", ("c",), "c", "Command name or full command line.", "Look"),
-    Key("accumulated", ("a",), "a", "Processes by rates, or by bytes since iodash started; the rest keeps rates.", "Look"),
+    Key("accumulated", ("a",), "a", "Processes: rates or bytes since iodash started; the rest keeps rates.", "Look"),
     Key("threads", ("p",), "p", "Processes or threads.", "Look"),
     Key("sort_column(-1)", ("left", "less_than_sign"), "← <", "Sort by the column to the left.", "Order"),
     Key(
@@ -88,7 +88,7 @@ KEYS: tuple[Key, ...] = (
         "details",
         ("enter",),
         "Enter",
-        "Details of the row, a job's members; on the verdict what speaks for it.",
+        "Details of the row; a job's members, shown or hidden; on the verdict what speaks for it.",
         "Rows",
         "details",
         "Enter",

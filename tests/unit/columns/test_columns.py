@@ -23,12 +23,13 @@ from iodash.columns.column import plain
 from iodash.columns.processes import PROCESS_TIES, READ_PLUS_WRITE, label
 from iodash.formatting.units import DASH, Units
 from iodash.model.missing import Missing
+from iodash.model.sample import ProcessKey
 from tests.ui.frames import device, gpu, process, system
 
 TABLES: dict[str, tuple[tuple[Column[Any], ...], Any]] = {
     "system": (SYSTEM_COLUMNS, system()),
     "devices": (DEVICE_COLUMNS, device()),
-    "processes": (PROCESS_COLUMNS, process(7)),
+    "processes": (PROCESS_COLUMNS, process(7, key=ProcessKey(7, 70, 7))),
     "gpus": (GPU_COLUMNS, gpu()),
 }
 

@@ -6,20 +6,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from iodash.columns import DEVICE_COLUMNS, DEVICE_SHORT, Column, find_column, sort_rows
 from iodash.columns.devices import LOUD_STATES
-from iodash.formatting.units import Units
 from iodash.model.missing import Missing, or_zero
 from iodash.outputs.select import absent_devices, select_devices
 from iodash.ui.panels.named import named_devices
-from iodash.ui.panels.panel import Panel
-from iodash.ui.panels.why_empty import COLLECTING, why_no_device
+from iodash.ui.panels.table_panel import TablePanel
+from iodash.ui.panels.why_empty import why_no_device
 from iodash.ui.reasons import device_reason
-from iodash.ui.widgets.rule import RuleLine
-from iodash.ui.widgets.table import LiveTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from textual.app import ComposeResult
 
     from iodash.model.frame import DeviceRow, Frame
     from iodash.model.settings import Settings
@@ -103,37 +98,19 @@ def _load(row: DeviceRow) -> float:
     return min(100.0, moved / 1e6) + min(5.0, or_zero(row.operations_per_s)) + loud
 
 
-class DevicesPanel(Panel):
-    """The rule and the table."""
+class DevicesPanel(TablePanel["DeviceRow"]):
+    """The devices, calmly ordered by how busy they are."""
 
     key: ClassVar[str] = "devices"
     title: ClassVar[str] = "DEVICES"
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(id="devices")
+        super().__init__(lambda row: row.name)
         self._settings = settings
-        self._table: LiveTable[DeviceRow] = LiveTable(lambda row: row.name, self._cell)
-        self._rule = RuleLine(self.title)
         self._calm = CalmOrder()
         self._ordered: tuple[Frame | None, list[DeviceRow]] = (None, [])
         self._sort: str | None = None
         self._reverse = False
-        self._units = Units.IEC
-        self._shown: tuple[Frame, View] | None = None
-
-    def compose(self) -> ComposeResult:
-        """Rule and table."""
-        yield self._rule
-        yield self._table
-
-    def on_mount(self) -> None:
-        """The first frame drawn already has the headings."""
-        self._table.show((), columns=self._columns(None), sorted_by=self._sorted_by(), empty=COLLECTING)
-
-    @property
-    def table(self) -> LiveTable[DeviceRow]:
-        """The table, which holds the selection."""
-        return self._table
 
     def wanted_lines(self, frame: Frame, width: int) -> int:
         """A rule, a heading, and a line a device, or the two that say why there is none."""
@@ -156,7 +133,6 @@ class DevicesPanel(Panel):
         absent = absent_devices(frame.devices, self._settings.device)
         self._table.show(
             rows,
-            columns=self._columns(view),
             sorted_by=self._sorted_by(),
             marked=named_devices(frame),
             empty=() if rows else why_no_device(self._settings, frame, absent),
@@ -168,11 +144,6 @@ class DevicesPanel(Panel):
         ascii = self._shown is not None and self._shown[1].ascii
         self._rule.show(self._info(self._ordered[1]), focused=self._table.has_focus, ascii=ascii)
 
-    def show_again(self) -> None:
-        """Shows the last frame again."""
-        if self._shown is not None:
-            self.show_frame(*self._shown)
-
     @property
     def reason(self) -> str:
         """What the footer says of the selected row."""
@@ -181,42 +152,37 @@ class DevicesPanel(Panel):
 
     # Order
 
-    def sort_by(self, key: str | None) -> None:
-        """Sorts by a column; a second time the other way round. None: the busiest first, calmly."""
-        self._reverse = not self._reverse if key == self._sort and key is not None else False
-        self._sort = key
-        self._resort()
-
-    def sort_step(self, step: int) -> None:
-        """Sorts by the next column on screen; the calm order is a stop before the first."""
-        stops: list[str | None] = [None, *self._table.column_keys]
-        at = stops.index(self._sort) if self._sort in stops else 0
-        self._sort, self._reverse = stops[(at + step) % len(stops)], False
-        self._resort()
-
-    def reverse(self) -> None:
-        """The other way round."""
-        if self._sort is None:
-            self._sort = "util_percent"
-        self._reverse = not self._reverse
-        self._resort()
-
-    def sort_choices(self) -> list[tuple[str, str | None, str]]:
-        """What can be sorted by: words, the column's key, what it means."""
-        columns = [(column.heading, column.key, column.help) for column in DEVICE_COLUMNS]
-        return [("busiest", None, "Busy devices first; the order changes only when it matters."), *columns]
-
     @property
     def sort(self) -> str | None:
         """The key of the sorted column, None for the calm order."""
         return self._sort
 
-    def _resort(self) -> None:
-        if self._shown is not None:
-            self._ordered = (None, [])
-            self.show_again()
+    @property
+    def is_reversed(self) -> bool:
+        """Whether the order is the other way round. The calm order never is."""
+        return self._reverse
+
+    def order_by(self, key: str | None, *, reverse: bool) -> None:
+        """Sorts by a column; the calm order the other way round is that by utilisation."""
+        self._sort = "util_percent" if key is None and reverse else key
+        self._reverse = reverse
+        self._ordered = (None, [])
+        self.show_again()
+
+    def sort_by(self, key: str | None) -> None:
+        """Sorts by a column; a second time the other way round. None: the busiest first, calmly."""
+        if key is None:
+            self.order_by(None, reverse=False)
         else:
-            self.on_mount()
+            super().sort_by(key)
+
+    def _sort_stops(self) -> list[str | None]:
+        return [None, *self._table.column_keys]
+
+    def sort_choices(self) -> list[tuple[str, str | None, str]]:
+        """What can be sorted by: words, the column's key, what it means."""
+        columns = [(column.heading, column.key, column.help) for column in DEVICE_COLUMNS]
+        return [("busiest", None, "Busy devices first; the order changes only when it matters."), *columns]
 
     def _rows(self, frame: Frame) -> list[DeviceRow]:
         if self._ordered[0] is not frame:
@@ -234,10 +200,11 @@ class DevicesPanel(Panel):
 
     # Cells
 
-    def _columns(self, view: View | None) -> tuple[Column[DeviceRow], ...]:
-        if view is None or view.full != self.key:
-            return tuple(_BY_KEY[key] for key in DEVICE_SHORT)
-        return tuple(_BY_KEY[key] for key in dict.fromkeys((*DEVICE_SHORT[:-1], *_TELLING, *_REST, "mounts")))
+    def _columns(self, width: int) -> tuple[Column[DeviceRow], ...]:
+        keys = DEVICE_SHORT
+        if self.is_full:
+            keys = tuple(dict.fromkeys((*DEVICE_SHORT[:-1], *_TELLING, *_REST, "mounts")))
+        return tuple(_BY_KEY[key] for key in keys)
 
     def _info(self, rows: Sequence[DeviceRow]) -> list[str]:
         parts = []
@@ -245,9 +212,7 @@ class DevicesPanel(Panel):
         if below > 0:
             idle = sum(row.state == "idle" for row in rows[-below:])
             parts.append(f"{below} more" + (", idle" if idle == below else ""))
-        if hidden := self._table.hidden_columns:
-            parts.append(f"{hidden} columns hidden")
-        return parts
+        return parts + self._hidden_info()
 
     def _cell(self, row: DeviceRow, column: Column[DeviceRow]) -> Piece:
         value = column.value(row)

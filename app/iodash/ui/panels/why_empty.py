@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from iodash.outputs.select import is_literal
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,7 +23,8 @@ def why_no_process(choice: Settings, frame: Frame, absent: Sequence[int]) -> lis
     if choice.pid and len(absent) == len(choice.pid):
         return [f"No process has PID {' or '.join(map(str, absent))}."]
     if choice.filter:
-        return [f"Nothing matches the filter {choice.filter}", "Esc clears it."]
+        how = ", searched literally: it is no valid regular expression" if is_literal(choice.filter) else ""
+        return [f"Nothing matches the filter {choice.filter}{how}", "Esc clears it."]
     if choice.only:
         what = "has done" if choice.accumulated else "does"
         return [f"No process {what} I/O now.", "o shows all."]

@@ -1,4 +1,4 @@
-"""The dashboard: the panels, how they share the screen, and what the keys do to them."""
+"""The dashboard: frames go to the panels, and the footer says what there is to say of the selected row."""
 
 from __future__ import annotations
 
@@ -6,44 +6,29 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from iodash.ui.keys import bindings
-from iodash.ui.layout import EVERYTHING, GOOD_HEIGHT, GOOD_WIDTH, share_lines
-from iodash.ui.panels.footer import Footer
-from iodash.ui.panels.gpus import GpuPanel
-from iodash.ui.panels.header import Header
-from iodash.ui.panels.lines import Lines
+from iodash.ui.layout import GOOD_HEIGHT, GOOD_WIDTH
 from iodash.ui.panels.processes import ProcessesPanel
-from iodash.ui.panels.strip import StripPanel
-from iodash.ui.panels.verdict import VerdictPanel
 from iodash.ui.popup import Popup
-from iodash.ui.screens.row_keys import RowKeys
-from iodash.ui.screens.too_small import TooSmall, too_small
+from iodash.ui.screens.panel_keys import PanelKeys
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.widget import Widget
 
     from iodash.model.details import ProcessDetails
     from iodash.model.frame import Frame
     from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
     from iodash.sources import Demand
-    from iodash.ui.panels.panel import Panel
-    from iodash.ui.screens.history import HistoryPlots
     from iodash.ui.view import View
     from iodash.ui.widgets.table import LiveTable
 
 HINT_SECONDS = 4.0
 
-_PLOT_SHARE = 0.45
-"""How much of a full-screen table's height the plots beneath take."""
 
-_LEAST_PLOT = 9
-
-
-class Dashboard(RowKeys, inherit_bindings=False):
+class Dashboard(PanelKeys, inherit_bindings=False):
     """All panels on one screen. Shows the frames it is given; it never reads or waits."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings()
@@ -54,22 +39,7 @@ class Dashboard(RowKeys, inherit_bindings=False):
         self, settings: Settings, read_details: Callable[[ProcessKey], Awaitable[ProcessDetails | None]]
     ) -> None:
         super().__init__(settings, read_details)
-        self._header = Header(id="header")
-        self._verdict = VerdictPanel(id="verdict")
-        self._strip = StripPanel(id="strip")
-        self._gpus = GpuPanel(id="gpus")
-        self._footer = Footer()
-        self._too_small = TooSmall()
-        self._plots: HistoryPlots | None = None
-        self._hidden: set[str] = set()
         self._hint = ""
-        self._shown: tuple[Frame, View] | None = None
-        self.full: str | None = "processes" if settings.processes_only else None
-
-    @property
-    def panels(self) -> tuple[Panel, ...]:
-        """The panels that keys show and hide, from top to bottom."""
-        return (self._verdict, self._strip, self._gpus, self._devices, self._processes)
 
     def compose(self) -> ComposeResult:
         """Every panel from top to bottom, with its lines, so that the first layout is the last."""
@@ -111,11 +81,6 @@ class Dashboard(RowKeys, inherit_bindings=False):
             self._header.show_frame(*self._shown)
 
     @property
-    def shown(self) -> tuple[Frame, View] | None:
-        """The frame on the screen, and how it is shown."""
-        return self._shown
-
-    @property
     def frame(self) -> Frame | None:
         """What is shown."""
         return self._shown[0] if self._shown else None
@@ -123,58 +88,6 @@ class Dashboard(RowKeys, inherit_bindings=False):
     def demand(self) -> Demand:
         """What is looked at."""
         return self._processes.demand()
-
-    # Layout
-
-    def on_resize(self) -> None:
-        """Shares the new size out."""
-        self._arrange()
-        if self._shown is not None:
-            self.show_again()
-
-    def _arrange(self) -> None:
-        width, height = self.app.size
-        small = too_small(width, height)
-        self._too_small.display = small
-        for widget in (self._header, self._footer):
-            widget.display = not small
-        typing = 1 if self._filter is not None else 0
-        lines = height - 2 - typing
-        given = dict.fromkeys((panel.key for panel in self.panels), 0)
-        plot_lines = 0
-        if not small and self.full is not None:
-            plot_lines = self._plot_lines(lines)
-            given[self.full] = lines - plot_lines
-        elif not small:
-            given = share_lines(lines, {panel.key: self._wanted(panel, width) for panel in self.panels})
-        for panel in self.panels:
-            _give(panel, given[panel.key])
-        if self._plots is not None:
-            _give(self._plots, plot_lines)
-
-    def _wanted(self, panel: Panel, width: int) -> int:
-        if panel.key in self._hidden:
-            return 0
-        if isinstance(panel, Lines):
-            return panel.get_content_height(self.size, self.size, width - panel.gutter.width)
-        if panel is self._processes:
-            return EVERYTHING
-        return panel.wanted_lines(self._shown[0], width) if self._shown else 4
-
-    def _plot_lines(self, lines: int) -> int:
-        if self._plots is None:
-            return 0
-        panel = self._panel(self.full)
-        if isinstance(panel, Lines):
-            own = panel.get_content_height(self.size, self.size, self.size.width)
-            return max(0, lines - own)
-        share = int(lines * _PLOT_SHARE)
-        if self._shown is not None:
-            share = max(share, lines - panel.wanted_lines(self._shown[0], self.size.width))
-        return share if share >= _LEAST_PLOT else 0
-
-    def _panel(self, key: str | None) -> Panel:
-        return next((panel for panel in self.panels if panel.key == key), self._processes)
 
     def action_details(self) -> None:
         """Opens the evidence of the verdict, or the details of the selected process."""
@@ -229,6 +142,14 @@ class Dashboard(RowKeys, inherit_bindings=False):
         panel = self._devices if event.table is self._devices.table else self._processes
         panel.sort_by(event.key)
 
+    def on_live_table_row_clicked(self, event: LiveTable.RowClicked) -> None:
+        """A double click does what Enter does; one on the mark of a job opens or closes it."""
+        event.stop()
+        if event.table is self._processes.table and (
+            event.times == 2 or self._processes.is_job_mark(event.key, event.x)
+        ):
+            self.action_details()
+
     def on_descendant_focus(self) -> None:
         """The footer speaks of the focused panel's selection, its title shows that the keys go there."""
         self._devices.show_info()
@@ -240,72 +161,6 @@ class Dashboard(RowKeys, inherit_bindings=False):
         self._devices.show_info()
         self._processes.show_info()
 
-    # Keys: panels
-
-    @property
-    def focused_panel(self) -> Panel:
-        """The panel that keys go to."""
-        widget: Widget | None = self.focused
-        for panel in self.panels:
-            if widget is panel or (widget is not None and panel in widget.ancestors):
-                return panel
-        return self._processes
-
-    def action_next_panel(self) -> None:
-        """Focuses the next panel."""
-        self.focus_next()
-
-    def action_previous_panel(self) -> None:
-        """Focuses the previous panel."""
-        self.focus_previous()
-
-    def action_show_or_hide(self, key: str) -> None:
-        """Shows or hides a panel."""
-        if self.full is not None:
-            return
-        self._hidden ^= {key}
-        self.show_again()
-        if key in self._hidden and self.focused_panel.key in self._hidden:
-            self.focus_next()
-
-    def action_full(self) -> None:
-        """Gives the focused panel the whole screen with its history beneath, or takes it back. For the verdict that is
-        what speaks for it."""
-        if self.full is not None:
-            self._leave_full()
-        elif self.focused is self._verdict:
-            self.action_details()
-        else:
-            self._enter_full(self.focused_panel.key)
-
-    def _enter_full(self, key: str) -> None:
-        from iodash.ui.screens.history import HistoryPlots
-
-        self.full = key
-        self._plots = HistoryPlots(id="plots")
-        self.mount(self._plots, before=self._footer)
-        self.show_again()
-
-    def _leave_full(self) -> None:
-        self.full = None
-        if self._plots is not None:
-            self._plots.remove()
-            self._plots = None
-        self.show_again()
-
-    def _show_plots(self) -> None:
-        if self._plots is not None and self._shown is not None:
-            frame, view = self._shown
-            self._plots.show(self._panel(self.full).series(frame), frame, view)
-
-    def show_again(self) -> None:
-        """Shows the shown frame anew, as after a change of the layout."""
-        if self._shown is not None:
-            frame, view = self._shown
-            self.show_frame(frame, replace(view, full=self.full))
-        else:
-            self._arrange()
-
     def action_back(self) -> None:
         """Clears the filter, then leaves the full panel."""
         if self._filter is not None:
@@ -314,14 +169,3 @@ class Dashboard(RowKeys, inherit_bindings=False):
             self._choose(replace(self._processes.choice, filter=""))
         elif self.full is not None:
             self._leave_full()
-
-
-def _give(widget: Widget, lines: int) -> None:
-    """Gives a widget its lines; none hide it."""
-    widget.display = lines > 0
-    if lines <= 0:
-        return
-    if isinstance(widget, Lines):
-        widget.styles.max_height = lines
-    else:
-        widget.styles.height = lines

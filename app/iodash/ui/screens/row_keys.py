@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from iodash.columns.processes import shown_name
 from iodash.ui.looks import LookScreen
 from iodash.ui.panels.devices import DevicesPanel
+from iodash.ui.panels.job_rows import JobGroup
 from iodash.ui.panels.processes import ProcessesPanel
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from iodash.ui.view import View
     from iodash.ui.widgets.filter_line import FilterLine
 
-ONLY_LOOKS = "iodash only looks: it sends no signal and changes no priority. Use kill, renice or ionice."
+ONLY_LOOKS = "iodash only looks and changes no process: use kill, renice or ionice."
 
 
 class RowKeys(LookScreen, inherit_bindings=False):
@@ -96,7 +98,7 @@ class RowKeys(LookScreen, inherit_bindings=False):
         self.hint("following the selected process" if table.follow else "no longer following")
 
     def action_details(self) -> None:
-        """Opens the details of the selected process."""
+        """Opens the details of the selected process, or opens or closes the selected job."""
         from iodash.ui.screens.details import DetailsScreen
 
         if self._table_panel is self._devices:
@@ -106,8 +108,11 @@ class RowKeys(LookScreen, inherit_bindings=False):
         if table.selected is None:
             table.move(0)
         row = table.selected
-        if row is not None:
-            heading = f"{row.name}  pid {row.pid}" + (f"  tid {row.tid}" if row.tid else "")
+        if isinstance(row, JobGroup):
+            self._processes.open_or_close(row)
+            self.say()
+        elif row is not None:
+            heading = f"{shown_name(row)}  pid {row.pid}" + (f"  tid {row.tid}" if row.tid else "")
             screen = DetailsScreen(self._read_details, row.key, heading, ascii=self.in_ascii, shown=self.shown)
             self.app.push_screen(screen)
 

@@ -28,6 +28,10 @@ class FilterLine(Horizontal):
             super().__init__()
             self.text = text
 
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest matters."""
+            return isinstance(message, FilterLine.Changed)
+
     class Left(Message):
         """Typing is over."""
 

@@ -62,3 +62,22 @@ def fit_columns(
         slots.append(Slot(column, x, cells))
         x += cells + 1
     return tuple(slots)
+
+
+def widened(
+    columns: Sequence[Column[Row]],
+    more: Sequence[Column[Row]],
+    width: int,
+    *,
+    comfortable: int,
+    gutter: int = 1,
+) -> tuple[Column[Row], ...]:
+    """`columns` with the first few of `more` before the last one, as many as leave the flexible one `comfortable`."""
+    spare = width - (gutter - 1 + sum(least_width(column, comfortable) + 1 for column in columns))
+    added: list[Column[Row]] = []
+    for column in more:
+        spare -= least_width(column) + 1
+        if spare < 0:
+            break
+        added.append(column)
+    return (*columns[:-1], *added, *columns[-1:])

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from iodash.ui.looks import segments
 from iodash.ui.widgets.fit import FLEXIBLE_LEAST, Slot, fit_columns
+from iodash.ui.widgets.sight import Sight
 from iodash.ui.widgets.table_lines import Line, Piece, foot_line, heading_line, row_line
 
 if TYPE_CHECKING:
@@ -28,40 +29,47 @@ FOOT_LEAST_HEIGHT = 6
 """In fewer lines the rows need the foot's."""
 
 
+class TableMessage(Message):
+    """Something happened in `table`."""
+
+    def __init__(self, table: LiveTable[Any]) -> None:
+        super().__init__()
+        self.table = table
+
+    @property
+    def control(self) -> LiveTable[Any]:
+        """The table."""
+        return self.table
+
+
 class LiveTable(Widget, Generic[Row], can_focus=True):
     """A table whose rows come anew with every frame.
 
     The selection is an identity, not a position: it stays on its row whatever the order does. Nothing is selected until
-    the user moves. `cell` gives text and look of one cell, `note` what stands at the right end of the flexible column,
-    which gets at least `flexible_share` of the width.
+    the user moves. `columns` gives the columns for a width in cells, `cell` text and look of one cell, `note` what
+    stands at the right end of the flexible column, which gets at least `flexible_share` of the width.
     """
 
     ALLOW_SELECT = False
 
-    class HeadingClicked(Message):
+    class HeadingClicked(TableMessage):
         """A heading was clicked."""
 
         def __init__(self, table: LiveTable[Any], key: str) -> None:
-            super().__init__()
-            self.table = table
+            super().__init__(table)
             self.key = key
 
-        @property
-        def control(self) -> LiveTable[Any]:
-            """The table."""
-            return self.table
+    class RowClicked(TableMessage):
+        """A row was clicked, `times` times in a row, on the cell `x` of the column `key`. It is selected already."""
 
-    class Moved(Message):
+        def __init__(self, table: LiveTable[Any], key: str, x: int, times: int) -> None:
+            super().__init__(table)
+            self.key = key
+            self.x = x
+            self.times = times
+
+    class Moved(TableMessage):
         """Other rows came into sight, or another row is selected."""
-
-        def __init__(self, table: LiveTable[Any]) -> None:
-            super().__init__()
-            self.table = table
-
-        @property
-        def control(self) -> LiveTable[Any]:
-            """The table."""
-            return self.table
 
         def can_replace(self, message: Message) -> bool:
             """Only the newest matters."""
@@ -70,30 +78,29 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     def __init__(
         self,
         identity: Callable[[Row], Hashable],
-        cell: Callable[[Row, Column[Row]], Piece],
+        columns: Callable[[int], tuple[Column[Any], ...]],
+        cell: Callable[[Row, Column[Any]], Piece],
         note: Callable[[Row], str] | None = None,
         *,
         flexible_share: float = 0.0,
     ) -> None:
         super().__init__()
         self._identity = identity
+        self._columns_for = columns
         self._cell = cell
         self._note = note
         self._flexible_share = flexible_share
-        self._columns: tuple[Column[Row], ...] = ()
-        self._slots: tuple[Slot[Row], ...] = ()
-        self._rows: Sequence[Row] = ()
+        self._columns: tuple[Column[Any], ...] = ()
+        self._slots: tuple[Slot[Any], ...] = ()
+        self._fitted: tuple[object, ...] = ()
+        self._sight = Sight(identity)
         self._marked: frozenset[Hashable] = frozenset()
         self._foot: Mapping[str, Piece] | None = None
         self._empty: Sequence[str] = ()
         self._sorted: tuple[str, bool] | None = None
-        self._selected: Hashable | None = None
-        self._position = 0
-        self._top = 0
         self._drawn: list[Line] = []
         self._drawn_size = Size(0, 0)
         self._strips: dict[int, Strip] = {}
-        self.follow = False
         self.ascii = False
 
     # What is shown
@@ -102,7 +109,6 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         self,
         rows: Sequence[Row],
         *,
-        columns: tuple[Column[Row], ...],
         sorted_by: tuple[str, bool] | None = None,
         marked: frozenset[Hashable] = frozenset(),
         foot: Mapping[str, Piece] | None = None,
@@ -112,32 +118,29 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
 
         Args:
             rows: all of them; only those in sight are formatted.
-            columns: those to show where there is room.
             sorted_by: the key of the sorted column, and whether it falls.
             marked: identities of rows that attention is drawn to.
             foot: a line that stays below the rows, cells by column key.
             empty: what stands in the place of rows when there are none.
         """
-        if columns != self._columns or sorted_by != self._sorted:
-            self._columns, self._sorted = columns, sorted_by
-            self._fit(self.size.width)
-        self._rows, self._marked, self._foot, self._empty = rows, marked, foot, empty
-        if self._selected is not None:
-            self._position = self._find(self._selected)
-            if self._position < 0:
-                self._position = 0
-                self._selected = None
-        self._bring_in_sight(self._position if self.follow and self._selected is not None else None)
+        self._sorted, self._marked, self._foot, self._empty = sorted_by, marked, foot, empty
+        self._fit(self.size.width)
+        self._sight.take(rows, self.room)
         self._draw()
+
+    @property
+    def room(self) -> int:
+        """How many rows there is room for."""
+        return max(0, self.size.height - 1 - self._has_foot)
 
     @property
     def rows_in_sight(self) -> Sequence[Row]:
         """The rows in sight."""
-        return self._rows[self._top : self._top + self._room]
+        return self._sight.in_sight
 
     def in_sight(self, margin: int) -> Sequence[Row]:
         """The rows in sight and `margin` rows above and below."""
-        return self._rows[max(0, self._top - margin) : self._top + self._room + margin]
+        return self._sight.with_margin(margin)
 
     @property
     def hidden_columns(self) -> int:
@@ -159,77 +162,44 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     @property
     def selected(self) -> Row | None:
         """The selected row."""
-        if self._selected is None or not 0 <= self._position < len(self._rows):
-            return None
-        return self._rows[self._position]
+        return self._sight.selected
+
+    @property
+    def follow(self) -> bool:
+        """Whether the selected row stays in sight."""
+        return self._sight.follow
+
+    @follow.setter
+    def follow(self, follow: bool) -> None:
+        self._sight.follow = follow
 
     def select(self, identity: Hashable | None) -> None:
         """Selects the row of that identity, if it is there, and brings it into sight."""
-        position = -1 if identity is None else self._find(identity)
-        self._selected = identity if position >= 0 else None
-        self._position = max(0, position)
-        self._bring_in_sight(position if position >= 0 else None)
+        self._sight.select(identity)
         self._changed()
 
     def move(self, rows: int) -> None:
         """Moves the selection; the first move selects the first row in sight."""
-        if not self._rows:
-            return
-        if self._selected is None:
-            self.move_to(self._top)
-        else:
-            self.move_to(self._position + rows)
+        self._sight.move(rows)
+        self._changed()
 
     def move_page(self, pages: int) -> None:
         """Moves the selection by what is in sight."""
-        self.move_to((self._position if self._selected is not None else self._top) + pages * max(1, self._room - 1))
+        self._sight.move_page(pages)
+        self._changed()
 
     def move_to(self, position: int) -> None:
-        """Moves the selection to a row; -1 and all beyond the ends are the last or first."""
-        if not self._rows:
-            return
-        self._position = min(max(0, position), len(self._rows) - 1)
-        self._selected = self._identity(self._rows[self._position])
-        self._bring_in_sight(self._position)
+        """Moves the selection to a row; positions beyond the ends are the last or first."""
+        self._sight.move_to(position)
         self._changed()
 
     def move_to_last(self) -> None:
         """Moves the selection to the last row."""
-        self.move_to(len(self._rows) - 1)
-
-    def _find(self, identity: Hashable) -> int:
-        if 0 <= self._position < len(self._rows) and self._identity(self._rows[self._position]) == identity:
-            return self._position
-        of = self._identity
-        return next((index for index, row in enumerate(self._rows) if of(row) == identity), -1)
-
-    # Scrolling
-
-    def _fit(self, width: int) -> None:
-        self._slots = fit_columns(
-            self._columns,
-            width,
-            always=self._sorted[0] if self._sorted else "",
-            flexible_least=max(FLEXIBLE_LEAST, int(width * self._flexible_share)),
-        )
-
-    @property
-    def _has_foot(self) -> bool:
-        return self._foot is not None and self.size.height >= FOOT_LEAST_HEIGHT
-
-    @property
-    def _room(self) -> int:
-        return max(0, self.size.height - 1 - self._has_foot)
-
-    def _bring_in_sight(self, position: int | None) -> None:
-        room = max(1, self._room)
-        if position is not None:
-            self._top = min(max(self._top, position - room + 1), position)
-        self._top = max(0, min(self._top, len(self._rows) - room))
+        self.move_to(len(self._sight.rows) - 1)
 
     def scroll_rows(self, rows: int) -> None:
         """Moves what is in sight, not the selection."""
-        self._top = max(0, min(self._top + rows, len(self._rows) - max(1, self._room)))
+        self._sight.scroll(rows)
         self._changed()
 
     def _changed(self) -> None:
@@ -255,13 +225,14 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """A heading sorts, a row is selected."""
         event.stop()
+        slot = next((slot for slot in self._slots if slot.x <= event.x <= slot.x + slot.width), None)
         if event.y == 0:
-            for slot in self._slots:
-                if slot.x <= event.x <= slot.x + slot.width:
-                    self.post_message(self.HeadingClicked(self, slot.column.key))
-                    return
-        elif 0 < event.y <= min(self._room, len(self._rows) - self._top):
-            self.move_to(self._top + event.y - 1)
+            if slot is not None:
+                self.post_message(self.HeadingClicked(self, slot.column.key))
+        elif event.y <= len(self.rows_in_sight):
+            self.move_to(self._sight.top + event.y - 1)
+            if slot is not None:
+                self.post_message(self.RowClicked(self, slot.column.key, event.x - slot.x, event.chain))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Scrolls."""
@@ -283,8 +254,24 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     def _take_size(self, size: Size) -> None:
         self._drawn_size = size
         self._fit(size.width)
-        self._bring_in_sight(self._position if self._selected is not None else None)
+        self._sight.resize(self.room)
         self._strips.clear()
+
+    def _fit(self, width: int) -> None:
+        columns = self._columns_for(width)
+        fitted = (columns, self._sorted, width)
+        if fitted != self._fitted:
+            self._columns, self._fitted = columns, fitted
+            self._slots = fit_columns(
+                columns,
+                width,
+                always=self._sorted[0] if self._sorted else "",
+                flexible_least=max(FLEXIBLE_LEAST, int(width * self._flexible_share)),
+            )
+
+    @property
+    def _has_foot(self) -> bool:
+        return self._foot is not None and self.size.height >= FOOT_LEAST_HEIGHT
 
     def _draw(self) -> None:
         width, height = self.size
@@ -301,10 +288,10 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     def _lines(self, height: int) -> list[Line]:
         ellipsis = "~" if self.ascii else "…"
         lines = [heading_line(self._slots, self._sorted, ascii=self.ascii)]
-        if self._rows:
+        if self._sight.rows:
             lines += [self._row(row, ellipsis) for row in self.rows_in_sight]
         else:
-            lines += [(("  " + text, "quiet"),) for text in self._empty[: self._room]]
+            lines += [(("  " + text, "quiet"),) for text in self._empty[: self.room]]
         if self._foot is not None and self._has_foot:
             lines = lines[: height - 1]
             lines += [()] * (height - 1 - len(lines))
@@ -312,13 +299,12 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         return lines[:height]
 
     def _row(self, row: Row, ellipsis: str) -> Line:
-        identity = self._identity(row)
-        look = ("selected" if self.has_focus else "blurred") if identity == self._selected else ""
+        look = ("selected" if self.has_focus else "blurred") if self._sight.is_selected(row) else ""
         return row_line(
             self._slots,
             [self._cell(row, slot.column) for slot in self._slots],
             self._note(row) if self._note is not None else "",
-            mark=("" if identity not in self._marked else "*" if self.ascii else "◆"),
+            mark=("" if self._identity(row) not in self._marked else "*" if self.ascii else "◆"),
             whole=look,
             width=self.size.width,
             ellipsis=ellipsis,
