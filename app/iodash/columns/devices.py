@@ -128,7 +128,7 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         decimal,
         "Mean number of requests queued or in service.",
         lambda r: r.queue_length,
-        keep=50,
+        keep=62,
     ),
     Column("in_flight", "in fl", "", 5, whole, "Requests in flight, the most seen.", lambda r: r.in_flight, keep=45),
     Column(

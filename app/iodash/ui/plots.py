@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from iodash.sampling.history import History
 
 MOST_TRACES = 6
-"""More lines than that in one plot can't be told apart."""
+"""More lines than that in one plot can't be told apart: their mean, the least and the most are drawn instead."""
 
-_SYSTEM_HEADINGS = {column.key: column.heading for column in SYSTEM_COLUMNS}
+_SYSTEM_HEADINGS = {column.key: column.heading for column in SYSTEM_COLUMNS} | {"disk_write_bytes_per_s": "write"}
 _DEVICE_HEADINGS = {column.key: column.heading for column in DEVICE_COLUMNS}
 _GPU_HEADINGS = {column.key: column.heading for column in GPU_COLUMNS}
 
@@ -29,6 +29,9 @@ _CYCLE = ("read", "write", "ok", "warn", "strong", "quiet")
 
 _SPANS = {30: 3, 60: 4, 120: 4, 300: 5, 600: 5, 1200: 4, 1800: 3, 3600: 4, 7200: 4}
 """The seconds that a time axis can cover, and into how many round steps each is divided."""
+
+_JUST_ABOVE_100 = 101.0
+"""Shares that pass 100 by less did so when time was measured or means were taken; the scale stays."""
 
 _MOST_SAMPLES = 400
 _SAMPLE_S = 0.25
@@ -56,7 +59,6 @@ class Plot:
     title: str
     unit: str
     traces: tuple[Trace, ...]
-    left_out: int = 0
 
     def text(self, value: float, units: Units) -> str:
         """A value of this plot, as its axis and legend write it."""
@@ -71,7 +73,7 @@ class Plot:
     def maximum(self, units: Units) -> float:
         """The top of the scale: 100 for shares that stay below, else a round number above all values."""
         highest = max((value for trace in self.traces for run in trace.runs for _, value in run), default=0.0)
-        if self.unit == "%" and highest <= 100:
+        if self.unit == "%" and highest < _JUST_ABOVE_100:
             return 100.0
         base = 1024 if self.unit.startswith("B") and units is not Units.SI else 1000
         return nice_maximum(highest, base)
@@ -169,27 +171,56 @@ def plots_of(series: Sequence[tuple[str, str, str]], frame: Frame, history: Hist
     plots: list[Plot] = []
     for group in _group(series):
         one_name = len({name for _, name, _ in group}) == 1 and len(group) > 1
-        traces: list[Trace] = []
-        for subject, name, _unit in group:
+        traces: list[Trace] = _summary(group, frame, history) if one_name and len(group) > MOST_TRACES else []
+        for subject, name, _unit in group if not traces else ():
             runs = runs_of(history.series(subject, name), frame.time)
             if not runs:
                 continue
             position = len(traces)
             label = _subject(subject, frame) if one_name else _heading(subject, name, frame)
             word = _CYCLE[position % len(_CYCLE)] if one_name else _colour(name, position)
-            latest = runs[-1][-1]
+            latest = _latest(runs, frame)
             if name == "util_percent":
                 runs = _sampled_runs(history.series(subject, "util_samples"), frame.time) or runs
-            traces.append(
-                Trace(
-                    label, word, _marker(label, traces), runs, latest[1] if latest[0] > -frame.interval_s / 2 else None
-                )
-            )
+            traces.append(Trace(label, word, _marker(label, traces), runs, latest))
         if traces:
             subject, name, unit = group[0]
             title = _heading(subject, name, frame) if one_name else _subject(subject, frame) or _title(name)
-            plots.append(Plot(title, unit, tuple(traces[:MOST_TRACES]), len(traces[MOST_TRACES:])))
+            plots.append(Plot(title, unit, tuple(traces)))
     return plots
+
+
+def _latest(runs: Sequence[Run], frame: Frame) -> float | None:
+    moment, value = runs[-1][-1]
+    return value if moment > -frame.interval_s / 2 else None
+
+
+def _summary(group: Sequence[tuple[str, str, str]], frame: Frame, history: History) -> list[Trace]:
+    """The mean of many subjects, and those whose own mean is least and most. Empty where too few are known."""
+    courses = {subject: points for subject, name, _ in group if (points := history.series(subject, name))}
+    if len(courses) <= MOST_TRACES:
+        return []
+    at_once: dict[tuple[float, float], list[float]] = {}
+    means: dict[str, float] = {}
+    for subject, points in courses.items():
+        known = [point.value for point in points if not isinstance(point.value, Missing)]
+        means[subject] = sum(known) / len(known)
+        for point in points:
+            if not isinstance(point.value, Missing):
+                at_once.setdefault((point.time, point.span), []).append(point.value)
+    mean = tuple(Point(*moment, sum(values) / len(values)) for moment, values in sorted(at_once.items()))
+    ordered = sorted(means, key=means.__getitem__)
+    least, most = ordered[0], ordered[-1]
+    drawn = (
+        (f"mean of {len(courses)}", "strong", "m", mean),
+        (f"least: {_subject(least, frame)}", "warn", "l", courses[least]),
+        (f"most: {_subject(most, frame)}", "ok", "t", courses[most]),
+    )
+    traces: list[Trace] = []
+    for label, word, marker, course in drawn:
+        runs = runs_of(course, frame.time)
+        traces.append(Trace(label, word, marker, runs, _latest(runs, frame)))
+    return traces
 
 
 def _title(name: str) -> str:

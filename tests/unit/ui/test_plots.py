@@ -60,18 +60,45 @@ def test_series_of_one_unit_and_subject_share_a_plot_and_keep_their_colours() ->
     assert (disk.title, cpu.title, memory.title) == ("disk", "CPU", "memory")
     assert [(trace.label, trace.word, trace.marker) for trace in disk.traces] == [
         ("read", "read", "r"),
-        ("writ", "write", "w"),
+        ("write", "write", "w"),
     ]
     assert cpu.maximum(Units.IEC) == 100
     assert disk.maximum(Units.IEC) == 5 * MIB
 
 
-def test_one_series_of_many_gpus_shares_a_plot_and_says_how_many_it_leaves_out() -> None:
-    one = frame(gpus=tuple(gpu(index) for index in range(16)))
-    (plot,) = plots_of([(f"GPU-{index}", "util_percent", "%") for index in range(16)], one, view(one).history)
+def test_each_of_a_few_gpus_has_a_line() -> None:
+    one = frame(gpus=tuple(gpu(index) for index in range(MOST_TRACES)))
+    (plot,) = plots_of([(row.uuid, "util_percent", "%") for row in one.gpus], one, view(one).history)
     assert [trace.label for trace in plot.traces] == [f"GPU {index}" for index in range(MOST_TRACES)]
-    assert plot.left_out == 16 - MOST_TRACES
     assert len({trace.marker for trace in plot.traces}) == MOST_TRACES
+
+
+def test_many_gpus_are_drawn_as_their_mean_the_least_and_the_most() -> None:
+    busy = {3: 10.0, 12: 90.0}
+    frames = [
+        frame(
+            time=NOW + tick,
+            gpus=tuple(
+                gpu(index, util_percent=Missing.GONE if index == 5 else busy.get(index, 50.0)) for index in range(16)
+            ),
+        )
+        for tick in range(3)
+    ]
+    series = [(row.uuid, "util_percent", "%") for row in frames[-1].gpus]
+    (plot,) = plots_of(series, frames[-1], view(*frames).history)
+    assert [(trace.label, trace.latest) for trace in plot.traces] == [
+        ("mean of 15", 50.0),
+        ("least: GPU 3", 10.0),
+        ("most: GPU 12", 90.0),
+    ]
+    assert [len(run) for trace in plot.traces for run in trace.runs] == [3, 3, 3]
+    assert len({trace.marker for trace in plot.traces}) == 3
+
+
+def test_a_share_that_passes_100_by_a_rounding_keeps_the_scale() -> None:
+    one = frame(gpus=(gpu(0, util_percent=100.2),))
+    (plot,) = plots_of([("GPU-0", "util_percent", "%")], one, view(one).history)
+    assert plot.maximum(Units.IEC) == 100
 
 
 def test_what_was_never_known_has_no_plot_and_what_is_unknown_now_has_no_newest_value() -> None:
@@ -163,7 +190,7 @@ def test_nothing_of_one_plot_is_left_in_the_next() -> None:
 def test_the_legend_names_lines_with_their_newest_values() -> None:
     plot, _ = _course()
     line = legend(plot, Units.IEC, 80)
-    assert [text.split()[0] for text, word in line if word in ("read", "write")] == ["read", "writ"]
+    assert [text.split()[0] for text, word in line if word in ("read", "write")] == ["read", "write"]
     assert "286M" in line[-1][0]
     letters = legend(plot, Units.IEC, 80, letters=True)
     assert any(text.strip().startswith("r: read") for text, _ in letters)

@@ -98,8 +98,6 @@ def legend(plot: Plot, units: Units, width: int, *, letters: bool = False) -> Li
         value = "-" if trace.latest is None else plot.text(trace.latest, units)
         mark = f"{trace.marker}: " if letters else ""
         line.append((f"   {mark}{trace.label} {value:>5}", trace.word))
-    if plot.left_out:
-        line.append((f"   {plot.left_out} more not drawn", "quiet"))
     return fitted(line, width, "~" if letters else "…")
 
 
