@@ -47,7 +47,7 @@ def value_cell(row: ProcessRow, column: Column[ProcessRow], units: Units) -> Pie
 
 
 def command_cell(row: ProcessRow, group: JobGroup | None, *, full: bool, ascii: bool) -> Piece:
-    """What a process is, by itself or beneath its job: with `full` its command line, else its name or its part in it."""
+    """What a process is, by itself or beneath its job: with `full` its command line, else its name or its part."""
     if group is None:
         return command_text(row) if full else label(row), ""
     return f"{'|' if ascii else '│'} {command_text(row) if full else member_words(row, group)}", ""

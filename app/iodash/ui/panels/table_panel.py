@@ -82,7 +82,7 @@ class TablePanel(Panel, Generic[Row]):
         hidden = self._table.hidden_columns
         if not hidden:
             return []
-        return [f"{hidden} column{'s' if hidden > 1 else ''} hidden", "a wider terminal shows them, F6 sorts by one"]
+        return [f"{hidden} column{'s' if hidden > 1 else ''} hidden", "a wider terminal shows them", "F6 sorts by one"]
 
     # Order
 
