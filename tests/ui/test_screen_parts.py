@@ -16,7 +16,7 @@ from iodash.ui import styles, themes
 from iodash.ui.looks import LookScreen, look
 from iodash.ui.panels.gpus import GpuPanel
 from iodash.ui.panels.header import Header
-from iodash.ui.panels.lines import Line, Lines
+from iodash.ui.panels.lines import Line, Lines, plain_text
 from iodash.ui.panels.strip import StripPanel
 from iodash.ui.panels.verdict import VerdictPanel
 from iodash.ui.plots import plots_of
@@ -250,6 +250,18 @@ async def test_the_help_scrolls_and_closes() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, HelpScreen)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])
+async def test_the_scroll_bar_of_a_page_covers_no_letter(size: tuple[int, int]) -> None:
+    app = Parts(lines_panels)
+    async with app.run_test(size=size) as pilot:
+        app.push_screen(HelpScreen())
+        await pilot.pause()
+        page = app.screen.query_one(Page)
+        assert page.show_vertical_scrollbar
+        shown = [page.render_line(y).text[: page.scrollable_content_region.width].rstrip() for y in range(8)]
+        assert shown == [plain_text(line) for line in page._lines[:8]]
 
 
 async def test_details_are_read_again_and_say_when_nothing_answers() -> None:

@@ -37,8 +37,8 @@ class Page(ScrollView, can_focus=True):
         self._lines: list[Line] = []
 
     def content_changed(self) -> None:
-        """Makes the lines anew and keeps the place."""
-        width = max(1, self.scrollable_content_region.width)
+        """Makes the lines anew and keeps the place. They leave room for a scroll bar that their number may bring."""
+        width = max(1, self.content_region.width - self.styles.scrollbar_size_vertical)
         self._lines = self._make(width)
         longest = max((width_of(line) for line in self._lines), default=0)
         self.virtual_size = Size(min(longest, width), len(self._lines))
