@@ -368,14 +368,17 @@ async def test_full_screen_shows_more_columns_and_plots() -> None:
 async def test_every_panel_can_be_full_screen_at_every_size(size: tuple[int, int]) -> None:
     seen: set[str | None] = set()
     async with stage(size=size) as it:
-        for _ in range(5):
+        for turn in range(5):
+            if it.app._dashboard.focused_panel.key == "verdict":  # has no plots: e opens what speaks for it
+                await it.press("tab")
+                continue
             await it.press("e")
-            await it.give(replace(THREE, time=NOW + len(seen), gpus=(gpu(0), gpu(1))))
+            await it.give(replace(THREE, time=NOW + turn, gpus=(gpu(0), gpu(1))))
             assert it.app._dashboard.full == it.app._dashboard.focused_panel.key
             seen.add(it.app._dashboard.full)
             await it.press("e", "tab")
             assert it.app._dashboard.full is None
-        assert "processes" in seen
+        assert {"processes", "devices"} <= seen
 
 
 async def test_details_of_the_selected_row() -> None:
@@ -457,7 +460,7 @@ async def test_the_footer_says_why_a_number_of_the_selected_row_is_missing() -> 
         await it.give(frame(processes=(row,)))
         assert it.table()[1].rstrip().endswith("no permission")
         await it.press("down")
-        assert "--cap-add=SYS_PTRACE" in it.screen()[-1]
+        assert "--user root --cap-add SYS_PTRACE" in it.screen()[-1]
 
 
 async def test_the_footer_says_why_the_selected_device_is_in_its_state() -> None:
