@@ -12,6 +12,7 @@ from iodash.model.missing import Missing
 from iodash.model.settings import Settings
 from iodash.ui.app import DashboardApp
 from tests.ui.frames import MIB, NOW, device, frame, gpu, process
+from tests.ui.jobs import job_of
 from tests.ui.scripted import ScriptedMonitor, busy, crowd
 
 if TYPE_CHECKING:
@@ -21,10 +22,16 @@ if TYPE_CHECKING:
 
     from iodash.monitor import Monitor
 
+_JOB: dict[str, Any] = {"job": "train.py:4120", "io_delay_percent": 61.0}
+_TRAINING = (
+    busy(4120, 12, role="train.py, 2 workers", gpus=(0, 1), cpu_percent=140.0, **_JOB),
+    busy(4131, 940, name="pt_data_worker", ppid=4120, role="loader worker 0", state="D", cpu_percent=12.0, **_JOB),
+    busy(4132, 960, name="pt_data_worker", ppid=4120, role="loader worker 1", state="D", cpu_percent=11.0, **_JOB),
+)
+
 SCENE = frame(
     processes=(
-        busy(4120, 1900, name="train.py", role="rank 0, 8 workers", gpus=(0, 1), io_delay_percent=61.0, state="D"),
-        busy(4131, 236, name="pt_data_worker", io_delay_percent=70.0, cpu_percent=12.0),
+        *_TRAINING,
         busy(77, 0, 12, name="文件服务器", user="root"),
         process(901, "kubelet", read_bytes_per_s=Missing.NO_PERMISSION, write_bytes_per_s=Missing.NO_PERMISSION),
         *crowd(60),
@@ -46,6 +53,7 @@ SCENE = frame(
     ),
     gpus=(gpu(0), gpu(1)),
     unattributed=UnattributedRow(5.0 * MIB, 0.0, ("exited",)),
+    jobs=(job_of(_TRAINING, stragglers=(_TRAINING[1].key,)),),
 )
 
 
