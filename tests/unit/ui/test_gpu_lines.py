@@ -89,6 +89,8 @@ def test_what_the_disks_did_stands_beneath_the_sparklines() -> None:
     assert re.search(r"disk r .* 0  of 1.00M", reads)
     assert re.search(r"disk w ", writes)
     assert len(gpu_lines(frames[-1], view(*frames), 118, 1)) == 1
+    _, both = texts(gpu_lines(frames[-1], view(*frames), 78, 2))
+    assert re.search(r"r .* of 1.00M  disk reads  writes +0", both)
 
 
 def _disk(busy: bool) -> object:

@@ -29,10 +29,10 @@ def _values(name: str, frame: Frame, view: View, count: int, seconds: float) -> 
     return cells(points, frame.time, seconds, count)
 
 
-def disk_sparks(frame: Frame, view: View, before: int, width: int) -> list[Line]:
+def disk_sparks(frame: Frame, view: View, before: int, width: int, most: int = 2) -> list[Line]:
     """Reads and writes as sparklines of `width` cells that begin after `before` cells, beneath other sparklines.
 
-    Each has its own scale, which stands at its end.
+    Each has its own scale, which stands at its end. Where only one line has room it is of reads, and names the writes.
     """
     lines: list[Line] = []
     for label, word, name in _DIRECTIONS:
@@ -50,7 +50,9 @@ def disk_sparks(frame: Frame, view: View, before: int, width: int) -> list[Line]
                 ("" if has_room else f"  disk {word}s", "quiet"),
             ]
         )
-    return lines
+    if most == 1:
+        lines[0].append((f"  writes {byte_amount(frame.system.disk_write_bytes_per_s, view.units):>5}", "write"))
+    return lines[:most]
 
 
 def disk_chart(frame: Frame, view: View, width: int) -> list[Line]:

@@ -331,5 +331,5 @@ def gpu_lines(frame: Frame, view: View, width: int, most: int | None) -> list[Li
         lines.append(line)
     if beside == 1 and "spark" in fields and not left_out:
         before = sum(fields[key] + _GAP for key in ("index", "name") if key in fields)
-        lines += disk_sparks(frame, view, before, fields["spark"])[:room_beneath]
+        lines += disk_sparks(frame, view, before, fields["spark"], 2 if room_beneath is None else room_beneath)
     return [fitted(line, width, "~" if view.ascii else "…") for line in lines]
