@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from iodash.model.missing import Missing
 from iodash.sources.local import devices as devices_module
-from iodash.sources.local.devices import DeviceReader, InFlightPeeks, parse_line
+from iodash.sources.local.devices import REFRESH_S, DeviceReader, InFlightPeeks, parse_line
 from tests.trees import SysTree, disk_line, proc_tree, write
 
 if TYPE_CHECKING:
@@ -352,6 +352,37 @@ def test_sysfs_is_read_again_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert not isinstance(rows, Missing)
         seen.append(sum(row.generation == 2 for row in rows))
     assert seen == [1, 2, 3, 4, 5, 5]
+    reader.close()
+
+
+def test_what_rarely_changes_is_read_again_too_and_at_once_after_a_mount(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = SysTree(tmp_path)
+    tree.add("sda", "8:0", diskseq="1")
+    folder = tree.add("sdb", "8:16", diskseq="2", queue__nr_requests="64", mq__0__cpu_list="0", queue__iostats="1")
+    procfs = proc_tree(tmp_path)
+    write(procfs / "diskstats", disk_line("sda", "8:0") + disk_line("sdb", "8:16"))
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    reader = DeviceReader(procfs, tmp_path / "sys")
+
+    def disk() -> DeviceCounters:
+        nonlocal now
+        now += REFRESH_S
+        rows = reader.read()
+        assert not isinstance(rows, Missing)
+        return rows[1]
+
+    assert disk().slots == 64
+    write(folder / "queue/nr_requests", "32\n")
+    seen = [disk().slots for _ in range(14)]
+    assert (seen[0], seen[-1]) == (64, 32)
+    write(folder / "queue/nr_requests", "16\n")
+    reader._mounts.changes += 1  # which only the kernel's own mountinfo tells by poll(2)
+    assert disk().slots == 16
+    write(folder / "queue/iostats", "0\n")
+    assert disk().reads is Missing.OFF
     reader.close()
 
 

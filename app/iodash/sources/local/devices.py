@@ -26,7 +26,7 @@ PEEK_S = 0.25
 """Seconds between two looks at the requests in flight."""
 
 REFRESH_S = 5.0
-"""Seconds in which every device's sysfs entries have been read again once."""
+"""Seconds in which every device has been looked at in sysfs once."""
 
 _IN_FLIGHT_FIELD = 11
 _BOGUS = 1 << 31
@@ -174,7 +174,9 @@ class DeviceReader:
         """Reads the share of sysfs that is due, and the mount table. True when rows must be made anew."""
         table = self._mounts.table()
         changed = self._mounts.changes != self._mount_changes
-        self._mount_changes = self._mounts.changes
+        if changed:
+            self._mount_changes = self._mounts.changes
+            self._blocks.forget()
         now = time.monotonic()
         self._due = min(self._due + len(self._names) * (now - self._read_at) / REFRESH_S, len(self._names))
         self._read_at = now

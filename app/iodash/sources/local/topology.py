@@ -84,6 +84,10 @@ def parent_by_name(name: str, known: Collection[str]) -> str | None:
     return parent if parent in known else None
 
 
+_WHOLE_EVERY = 12
+"""Every so many looks at a device all of its sysfs entries are read again; they rarely change."""
+
+
 class Blocks:
     """Block devices by name, read from sysfs when first asked for and again after `forget`.
 
@@ -95,6 +99,7 @@ class Blocks:
         self._numbers = f"{sysfs}/dev/block"
         self._btrfs = f"{sysfs}/fs/btrfs"
         self._known: dict[str, BlockDevice] = {}
+        self._looks: dict[str, int] = {}
         self.names: Collection[str] = ()
         """The names in the kernel's list, which the rules by name need."""
 
@@ -111,15 +116,30 @@ class Blocks:
         return device
 
     def refresh(self, name: str) -> bool:
-        """Reads one device again. True when anything about it changed."""
-        device = self._read(name)
-        changed = self._known.get(name) != device
-        self._known[name] = device
-        return changed
+        """Looks at one device again. True when anything about it changed.
+
+        Whether it is still the same one and whether it counts is seen each time, the rest only now and then.
+        """
+        known = self._known.get(name)
+        looks = self._looks.get(name, 0) + 1
+        if known is not None and known.generation and looks < _WHOLE_EVERY and self._is_as_it_was(known):
+            self._looks[name] = looks
+            return False
+        self._looks[name] = 0
+        device = self._known[name] = self._read(name)
+        return known != device
 
     def forget(self) -> None:
         """Lets everything be read again when asked for."""
         self._known.clear()
+
+    def _is_as_it_was(self, device: BlockDevice) -> bool:
+        disk = self._class + "/" + (device.below[0] if device.kind == "partition" else device.name).replace("/", "!")
+        return (
+            read_int(f"{disk}/diskseq") == device.generation
+            and (read_int(f"{disk}/queue/iostats") != 0) == device.counting
+            and (device.size is None or read_int(f"{disk}/size") == device.size)
+        )
 
     def by_number(self, major: int, minor: int) -> str | None:
         """The name of the device with a number, None where sysfs knows none."""
