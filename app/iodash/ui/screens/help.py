@@ -47,8 +47,8 @@ _CAUSE_WIDTH = 20
 
 _INTRODUCTION = (
     "iodash only looks: no key changes a process, a device or a setting of the system.",
-    "Byte rates carry their unit letter, in powers of 1024 until b. A dash is a number that is not known:",
-    "select the row and the footer says why.",
+    "Byte amounts carry their unit letter (14.4M), in powers of 1024 until b; sentences spell the unit (14.4 MiB/s). "
+    "A dash is a number that is not known: select the row and the footer says why.",
 )
 
 
