@@ -5,26 +5,35 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from iodash import __version__
-from iodash.model.failure import Failure, Stopped, UsageError
-from iodash.outputs.console import emit, warn
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Runs iodash with `argv` (default: the process's arguments). Never raises.
 
     Returns:
         0 done · 1 could not do it · 2 wrong usage · 3 `--fail-on` matched · 128 plus its number after a signal.
     """
-    arguments = sys.argv[1:] if argv is None else list(argv)
-    _occupy_closed_descriptors()
+    arguments = sys.argv[1:] if argv is None else argv
     try:
+        _occupy_closed_descriptors()
         return _run(arguments)
+    except KeyboardInterrupt:  # also while the rest is being loaded
+        return 130
+
+
+def _run(arguments: list[str]) -> int:
+    from iodash.model.failure import Failure, Stopped, UsageError
+    from iodash.outputs.console import emit
+
+    try:
+        if arguments == ["--version"]:  # answered before anything else is loaded
+            emit(f"iodash {__version__}\n")
+            return 0
+        from iodash.cli import run
+
+        return run(arguments)
     except UsageError as error:
         return _complain(str(error), 2)
     except Failure as error:
@@ -33,24 +42,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except Stopped as stop:
         return 128 + stop.number
-    except KeyboardInterrupt:
-        return 130
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except Exception as error:  # noqa: BLE001 - the only one: nobody ever sees a traceback
         return _complain(_explain(error), 1)
 
 
-def _run(arguments: Sequence[str]) -> int:
-    if arguments == ["--version"]:  # answered before anything else is imported
-        emit(f"iodash {__version__}\n")
-        return 0
-    from iodash.cli import run
-
-    return run(arguments)
-
-
 def _complain(message: str, status: int) -> int:
+    from iodash.outputs.console import warn
+
     warn(message)
     return status
 

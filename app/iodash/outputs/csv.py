@@ -57,7 +57,7 @@ class CsvWriter:
     later has no column, what goes leaves empty cells. A file that exists is appended to when its header is the same.
     """
 
-    def __init__(self, target: Path | Callable[[str], None], choice: DeviceChoice) -> None:
+    def __init__(self, target: Path | Callable[[str], object], choice: DeviceChoice) -> None:
         """Opens the file.
 
         Raises:
@@ -70,7 +70,7 @@ class CsvWriter:
         self._file: AppendedFile | None = None
         if isinstance(target, Path):
             self._file = AppendedFile(target)
-            self._put: Callable[[str], None] = self._file.write
+            self._put: Callable[[str], object] = self._file.write
         else:
             self._put = target
 

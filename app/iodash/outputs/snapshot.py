@@ -97,8 +97,15 @@ def _exists(target: Path | str) -> SnapshotError:
 
 
 def _failure(*tried: tuple[Path, OSError]) -> SnapshotError:
-    places = "; nor to ".join(f"{folder.absolute()}: {error.strerror or error}" for folder, error in tried)
+    places = "; nor to ".join(f"{_place(folder)}: {error.strerror or error}" for folder, error in tried)
     return SnapshotError(f"cannot write the snapshot to {places}")
+
+
+def _place(folder: Path) -> str:
+    try:
+        return str(folder.absolute())
+    except OSError:  # somebody removed the current directory
+        return "the current directory"
 
 
 def _write_all(folder: Path, stem: str, contents: dict[str, bytes]) -> list[Path]:

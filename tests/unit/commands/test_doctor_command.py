@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from iodash.commands.doctor import _matches
 from iodash.diagnosis.checkup import check_host
 from iodash.model.frame import Verdict
-from iodash.model.sample import Host
-from tests.ui.frames import MIB, frame, system
+from iodash.model.missing import Missing
+from iodash.model.sample import GpuDriver, Host
+from iodash.outputs.doctor import doctor_json, doctor_lines
+from iodash.sources.local.notes import Hidden
+from tests.ui.frames import MIB, frame, process, system
 
 
 def doctor(*options: str) -> subprocess.CompletedProcess[str]:
@@ -75,3 +81,42 @@ def test_a_small_shared_memory_and_missing_delays_have_remedies() -> None:
     assert "--shm-size" in (checks["/dev/shm"].remedy or "")
     assert "task_delayacct=1" in (checks["I/O delay of processes"].remedy or "")
     assert not checks["GPUs"].ok
+
+
+def test_it_says_how_long_it_really_watched() -> None:
+    nobody = Verdict("no_gpu_work", "low", "no training seen", (), "name the job", 1.0)
+    job = Verdict("small_reads", "high", "many small reads", (), "read more", 10.0, job="train.py")
+    told = doctor_lines([nobody, job], [], 30.2)
+    assert [line.strip() for line in told if "watched" in line] == [
+        "watched for 30 s",
+        "watched for 30 s, judged by the last 10 s",
+    ]
+    assert json.loads(doctor_json(job, [job], [], 30.2))["watched_s"] == 30.2
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "remedy"),
+    [
+        ("no GPU in this container: start it with --gpus all", "no GPU in this container", "start it with --gpus all"),
+        ("no GPU driver on this host", "no GPU driver on this host", "install the NVIDIA driver"),
+    ],
+)
+def test_a_remedy_is_said_once(message: str, status: str, remedy: str) -> None:
+    gpus = check_host(frame(gpu_driver=GpuDriver("no_library", None, message)))[0]
+    assert (gpus.status, gpus.remedy) == (f"no library: {status}", remedy)
+
+
+@pytest.mark.parametrize(
+    ("host", "remedy"),
+    [
+        ({"may_trace": True}, "the kernel protects it even from root"),
+        ({"container": "docker"}, "start the container with docker run --user root --cap-add SYS_PTRACE --pid=host"),
+    ],
+)
+def test_what_helps_is_said_as_in_batch(host: dict[str, Any], remedy: str) -> None:
+    hidden = process(7, read_bytes_per_s=Missing.NO_PERMISSION)
+    machine = Host("node", "6.18", **host)
+    checks = {check.what: check for check in check_host(frame(host=machine, processes=(hidden,)))}
+    assert checks["I/O of processes"].remedy == remedy
+    (note,) = Hidden(Path("/proc")).notes(replace(machine, delay_accounting=True), 1, 1)
+    assert remedy in note

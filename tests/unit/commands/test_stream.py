@@ -101,8 +101,13 @@ def test_what_is_being_shown_may_end_but_not_take_for_ever(script: Script) -> No
     with pytest.raises(Stopped):
         Stream(script, 0.1, Demand()).run(show)
     assert ended == [True]
+
+    def hang(frame: Frame) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        script.hangs.wait(30)
+
     with pytest.raises(Stopped) as stopped:
-        Stream(script, 0.1, Demand()).run(lambda frame: (os.kill(os.getpid(), signal.SIGTERM), script.hangs.wait(30)))
+        Stream(script, 0.1, Demand()).run(hang)
     assert stopped.value.number == signal.SIGTERM
     assert not script.hangs.is_set()
 

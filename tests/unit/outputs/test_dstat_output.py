@@ -3,16 +3,20 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from iodash.model.failure import Failure
 from iodash.model.frame import CpuRow, Frame, InterfaceRow
 from iodash.model.missing import Missing
 from iodash.outputs import dstat_csv
 from iodash.outputs.dstat import DstatWriter, number
 from iodash.outputs.dstat_columns import Layout, absent_members, blocks_of
 from tests.ui import frames
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 K, M, G = 1024.0, 1024.0**2, 1024.0**3
 
@@ -199,3 +203,16 @@ def test_csv_leaves_unknown_cells_empty() -> None:
 def test_a_file_with_data_gets_two_empty_lines_and_new_headers() -> None:
     text = dstat_csv.preamble("vm", "root", "dstat", 1_790_000_000.0, version="9", new=False)
     assert text.startswith('\n\n"Host:","vm"')
+
+
+def test_what_dstat_has_written_is_added_to_and_nothing_else(tmp_path: Path) -> None:
+    for first in ('"Dstat 0.7.4 CSV output"', '"Dstat 0.8.0 CSV output, by iodash 9"'):
+        own = tmp_path / "own.csv"
+        own.write_text(f"{first}\n1,2\n")
+        dstat_csv.DstatCsv(own, "dstat").close()
+    for line in ("a,b", "time,epoch_s,interval_s", '"Dool 1.3.8 CSV output"', '"pcp-dstat 6.0.3 CSV output"', ""):
+        foreign = tmp_path / "foreign.csv"
+        foreign.write_text(f"{line}\n1,2\n")
+        with pytest.raises(Failure, match=r"foreign\.csv: it is no CSV file of dstat's; name another file"):
+            dstat_csv.DstatCsv(foreign, "dstat")
+        assert foreign.read_text() == f"{line}\n1,2\n"

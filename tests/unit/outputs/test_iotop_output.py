@@ -87,3 +87,11 @@ def test_threads_are_listed_under_their_own_number() -> None:
 def test_a_kernel_thread_stands_in_brackets() -> None:
     row = frames.process(2, "kthreadd", command="kthreadd", kernel_thread=True)
     assert IotopWriter(Settings()).lines(frames.frame(processes=(row,)))[-1].endswith("  [kthreadd]")
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(time=True)])
+def test_a_terminal_cuts_command_lines(settings: Settings) -> None:
+    frame = frames.frame(processes=(frames.process(9, command="x" * 500),))
+    assert len(IotopWriter(settings).lines(frame, 100)[-1]) == 100
+    assert IotopWriter(settings).lines(frame, 20)[-1].endswith("% " + " " + "x" * 9 + "…")
+    assert "x" * 500 in IotopWriter(settings).lines(frame)[-1]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -175,3 +176,18 @@ def test_a_read_only_directory_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(SnapshotError, match="Permission denied"):
         write_snapshot(frames.frame(), tmp_path, "run")
+
+
+def test_both_places_that_were_tried_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "state").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "here").rmdir()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with pytest.raises(SnapshotError) as failure:
+        write_snapshot(frames.frame(), name="run")
+    assert re.fullmatch(
+        rf"cannot write the snapshot to the current directory: No such file or directory; "
+        rf"nor to {tmp_path}/state/iodash: Not a directory",
+        str(failure.value),
+    )

@@ -115,3 +115,16 @@ def test_a_note_is_said_once() -> None:
 def test_why_there_is_no_gpu_is_said_once_unless_gpus_are_left_alone() -> None:
     assert any("--gpus all" in line for line in TextWriter(Settings()).lines(frames.frame()))
     assert not any("--gpus all" in line for line in TextWriter(Settings(gpu=False)).lines(frames.frame()))
+
+
+def test_a_terminal_cuts_command_lines_alone() -> None:
+    note = "a note that is longer than the terminal is wide, with its remedy at the end"
+    long = frames.process(9, command="x" * 500)
+    frame = frames.frame(processes=(long,), notes=(note,))
+    for settings in (Settings(), Settings(time=True)):
+        text = TextWriter(settings).lines(frame, 100)
+        (row,) = [line for line in text if "xxx" in line]
+        assert len(row) == 100
+        assert row.endswith("x…")
+        assert any(line.endswith(note) for line in text)
+        assert any("x" * 500 in line for line in TextWriter(settings).lines(frame))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
+from iodash.model.settings import THEMES
 from iodash.ui import styles, themes
 
 PAINTED = [name for name in themes.THEMES if not themes.theme(name).ansi]
@@ -118,3 +119,7 @@ def test_the_stylesheets_are_found_in_a_checkout_and_in_a_package(
     monkeypatch.setattr(styles, "_PLACES", (tmp_path / "none",))
     with pytest.raises(FileNotFoundError, match="install iodash again"):
         styles.stylesheets()
+
+
+def test_the_options_name_the_same_themes() -> None:
+    assert themes.THEMES == THEMES

@@ -1,0 +1,23 @@
+"""Without a job the verdict says so only where iodash could look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from iodash.diagnosis.verdicts import no_job
+from tests.ui.frames import frame
+
+
+def test_nobody_trains() -> None:
+    assert no_job(frame()).cause == "no_gpu_work"
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [({"processes": ()}, "no process is in sight"), ({"short_of_files": True}, "too few files may be open")],
+)
+def test_who_could_not_look_cannot_tell(values: dict[str, Any], reason: str) -> None:
+    verdict = no_job(frame(**values))
+    assert (verdict.cause, verdict.confidence, verdict.summary) == ("unknown", "low", f"cannot tell: {reason}")
