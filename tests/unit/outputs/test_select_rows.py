@@ -5,7 +5,14 @@ import pytest
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
-from iodash.outputs.select import absent_devices, absent_pids, select_devices, select_processes
+from iodash.outputs.select import (
+    absent_devices,
+    absent_pids,
+    is_literal,
+    pick_processes,
+    select_devices,
+    select_processes,
+)
 from tests.ui import frames
 
 ROWS = (
@@ -68,6 +75,15 @@ def test_the_filter_looks_at_name_command_user_container_and_pid(pattern: str, e
 def test_what_is_no_regex_is_searched_literally() -> None:
     rows = (frames.process(1, "a[b"), frames.process(2, "ab"))
     assert [row.pid for row in select_processes(rows, Settings(filter="A[B"))] == [1]
+
+
+@pytest.mark.parametrize(("text", "literal"), [("[", True), ("a{", False), ("[[a]", False), ("", False), ("(x", True)])
+def test_a_filter_says_whether_it_is_searched_literally(text: str, literal: bool) -> None:
+    assert is_literal(text) is literal
+
+
+def test_picked_rows_stay_in_their_order() -> None:
+    assert [row.pid for row in pick_processes(ROWS, Settings(only=True))] == [20, 21, 22]
 
 
 def test_pids_and_filters_narrow_together() -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from iodash.diagnosis import Diagnosis
 from iodash.model.missing import Missing, known
-from iodash.model.sample import ProcessKey
+from iodash.model.sample import GpuDriver, ProcessKey
 from iodash.model.settings import Settings
 from iodash.ui.panels.job_rows import JobGroup, OpenJobs, list_processes, member_words, sum_words, whole_job
-from tests.ui.frames import MIB, frame, process
+from tests.ui.frames import MIB, frame, gpu, process
 from tests.ui.jobs import FIRST_RANK, LAUNCHER, job_of, members
 
 if TYPE_CHECKING:
@@ -240,3 +241,22 @@ def test_a_job_of_another_root_is_another_job() -> None:
     moved = [replace(row, key=ProcessKey(row.pid, 999_999)) for row in rows]
     two = only_group(list_processes(frame(processes=tuple(moved), jobs=(job_of(moved),)), Settings()))
     assert one.key != two.key
+
+
+def test_what_the_diagnosis_finds_is_what_is_grouped() -> None:
+    train = "python train.py"
+    rows = (
+        process(100, "torchrun", command="torchrun train.py"),
+        process(101, "pt_main_thread", command=train, ppid=100, gpus=(0,)),
+        process(102, "pt_main_thread", command=train, ppid=100, gpus=(1,)),
+        process(110, "pt_data_worker", command=train, ppid=102, read_bytes_per_s=5.0 * MIB),
+        process(900, "bash"),
+    )
+    shown = frame(processes=rows, gpus=(gpu(0), gpu(1)), gpu_driver=GpuDriver("ok", "570", ""))
+    listing = list_processes(Diagnosis().complete(shown), Settings())
+    group = only_group(listing)
+    assert group.total.pid == 100
+    assert group.total.role == "2 ranks, 1 worker, 1 other"
+    assert group.total.read_bytes_per_s == group.job.read_bytes_per_s == 5.0 * MIB
+    assert member_words(group.members[0], group) == "loader worker 0 of rank 1"
+    assert len(listing.rows) == 2
