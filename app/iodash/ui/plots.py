@@ -80,13 +80,13 @@ class Plot:
 
 
 def nice_rate(values: Iterable[float | None], units: Units) -> tuple[float, str]:
-    """The top of a scale for byte rates, and how it is written: with its letter also where rates have none.
+    """The top of a scale for byte rates, and how it is written.
 
     It is never below 1 M, so that what is next to nothing looks like it.
     """
     base = 1000 if units is Units.SI else 1024
     top = nice_maximum(max(base**2, *(value for value in values if value is not None)), base)
-    return top, byte_amount(top, Units.IEC if units is Units.KIB else units)
+    return top, byte_amount(top, units)
 
 
 def nice_maximum(value: float, base: int = 1000) -> float:

@@ -27,3 +27,8 @@ class View:
     full: str | None = None
     notes: tuple[str, ...] = field(default=())
     delay: float = 1.0
+
+    @property
+    def lettered(self) -> Units:
+        """The units of amounts that stand by themselves: with letters also where tables have whole KiB (`-k`)."""
+        return Units.IEC if self.units is Units.KIB else self.units

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from iodash.formatting.units import Units
 from iodash.model.missing import Missing
 from iodash.model.sample import GpuDriver, Host
 from iodash.sources.local.gpu.library import absence
@@ -217,6 +218,11 @@ def test_without_a_gpu_one_line_says_why(driver: GpuDriver, expected: str, look:
     assert plain_text(line).startswith(f"GPU  {expected}")
     assert line[-1][1] == look
     assert all(width_of(line) <= 12 for line in driver_lines(frame(gpu_driver=driver), 12, 2))
+
+
+def test_whole_kib_are_for_tables_alone() -> None:
+    one = frame(gpus=(gpu(0),))
+    assert gpu_lines(one, view(one, units=Units.KIB), 118, 3) == gpu_lines(one, view(one), 118, 3)
 
 
 @pytest.mark.parametrize("width", [58, 78])

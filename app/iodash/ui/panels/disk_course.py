@@ -37,7 +37,7 @@ def disk_sparks(frame: Frame, view: View, before: int, width: int, most: int = 2
     lines: list[Line] = []
     for label, word, name in _DIRECTIONS:
         values = _values(name, frame, view, width, cell_seconds(view.delay))
-        top, scale = nice_rate(values, view.units)
+        top, scale = nice_rate(values, view.lettered)
         newest = getattr(frame.system, name)
         has_room = before >= len(label) + 1
         shown = label if has_room else label[-1:]
@@ -45,13 +45,13 @@ def disk_sparks(frame: Frame, view: View, before: int, width: int, most: int = 2
             [
                 (f"{shown:>{max(0, before - 2)}}  "[-before:] if before else "", "quiet"),
                 (spark(values, top, ascii=view.ascii), word),
-                (f"  {byte_amount(newest, view.units):>5}", word),
+                (f"  {byte_amount(newest, view.lettered):>5}", word),
                 (f"  of {scale:<5}", "quiet"),
                 ("" if has_room else f"  disk {word}s", "quiet"),
             ]
         )
     if most == 1:
-        lines[0].append((f"  writes {byte_amount(frame.system.disk_write_bytes_per_s, view.units):>5}", "write"))
+        lines[0].append((f"  writes {byte_amount(frame.system.disk_write_bytes_per_s, view.lettered):>5}", "write"))
     return lines[:most]
 
 
@@ -61,11 +61,11 @@ def disk_chart(frame: Frame, view: View, width: int) -> list[Line]:
     per_cell = 1 if view.ascii else DOTS_WIDE
     seconds = cell_seconds(view.delay) / per_cell
     reads, writes = (_values(name, frame, view, room * per_cell, seconds) for _, _, name in _DIRECTIONS)
-    top, scale = nice_rate(reads + writes, view.units)
+    top, scale = nice_rate(reads + writes, view.lettered)
     above, below = mirrored_chart(reads, writes, top, _HALF_HEIGHT, ascii=view.ascii)
     marks = [scale, "", "r", "w", "", scale]
     words = ["read"] * _HALF_HEIGHT + ["write"] * _HALF_HEIGHT
-    read, write = (byte_amount(getattr(frame.system, name), view.units) for _, _, name in _DIRECTIONS)
+    read, write = (byte_amount(getattr(frame.system, name), view.lettered) for _, _, name in _DIRECTIONS)
     past = duration(room * cell_seconds(view.delay))
     legend: Line = [
         ("DISKS ", "title"),

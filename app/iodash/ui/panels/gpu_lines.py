@@ -218,7 +218,7 @@ def utilisation_cells(
 
 
 def _field_pieces(key: str, width: int, row: GpuRow, frame: Frame, view: View, names: Mapping[int, ProcessRow]) -> Line:
-    units = view.units
+    units = view.lettered
     if key == "index":
         return [(f"{row.index:>{width}}", "strong")]
     if key == "name":

@@ -182,10 +182,10 @@ class StripPanel(Lines):
             return [[("SYSTEM", "title"), ("  collecting", "quiet")]]
         frame, view = self._shown
         if view.full == self.key:
-            every = strip_lines(frame.system, view.units, width, most=None)
-            return [*every, *interface_lines(frame, view.units, width)]
+            every = strip_lines(frame.system, view.lettered, width, most=None)
+            return [*every, *interface_lines(frame, view.lettered, width)]
         most = _MOST_LINES if height is None else max(1, min(height, _MOST_LINES))
-        lines = strip_lines(frame.system, view.units, width, most=most)
+        lines = strip_lines(frame.system, view.lettered, width, most=most)
         if not frame.gpus and self._room_for_chart(len(lines), height):
             lines += disk_chart(frame, view, width)
         return lines

@@ -38,7 +38,7 @@ def evidence_lines(frame: Frame, view: View, width: int, height: int) -> list[Li
     for verdict in verdicts:
         if lines:
             lines += [[], [(("-" if view.ascii else "─") * width, "rule")]]
-        lines += _words(verdict, view.units, width)
+        lines += _words(verdict, view.lettered, width)
         if plots := plot_lines(frame, view, verdict, width, plot_height):
             lines += [[], *plots]
     return [fitted(line, width, ellipsis) for line in lines]

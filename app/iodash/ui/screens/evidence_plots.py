@@ -64,8 +64,8 @@ class _Axis:
 
     def rate(self, label: str, word: str, subject: str, name: str, newest: Number) -> Track:
         values = self.values(subject, name)
-        top, scale = nice_rate(values, self.view.units)
-        return Track(label, word, values, top, byte_amount(newest, self.view.units), scale)
+        top, scale = nice_rate(values, self.view.lettered)
+        return Track(label, word, values, top, byte_amount(newest, self.view.lettered), scale)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

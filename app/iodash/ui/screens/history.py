@@ -138,7 +138,7 @@ class HistoryPlots(Widget):
         if self._job is None:
             return Strip.blank(self.size.width, self.rich_style)
         series, frame, view = self._job
-        wanted = (series, frame.time, view.units, view.ascii, self.size)
+        wanted = (series, frame.time, view.lettered, view.ascii, self.size)
         if wanted != self._drawn_for:
             self._strips = self._draw(series, frame, view)
             self._drawn_for = wanted
@@ -176,13 +176,13 @@ class HistoryPlots(Widget):
         return strips
 
     def _plot(self, plot: Plot, width: int, height: int, span: float, view: View, letters: bool) -> list[Strip]:
-        title = self._line([(" ", ""), *legend(plot, view.units, width - 2, letters=letters)], width)
+        title = self._line([(" ", ""), *legend(plot, view.lettered, width - 2, letters=letters)], width)
         body = draw(
             plot,
             width - 1,
             height - 1,
             span,
-            units=view.units,
+            units=view.lettered,
             ascii=view.ascii,
             letters=letters,
             colour=self._colour,

@@ -30,7 +30,7 @@ def job_lines(frame: Frame, view: View, key: ProcessKey, width: int) -> list[Lin
         return []
     ellipsis = "~" if view.ascii else "…"
     rows = {row.pid: row for row in frame.processes if row.tid in (0, row.pid)}
-    units = view.units
+    units = view.lettered
     gpus = f"  GPU {' '.join(map(str, job.gpus))}" if job.gpus else ""
     count = len(job.members)
     lines: list[Line] = [
@@ -90,7 +90,7 @@ def _member(
         return [(f"{mark}{key.pid:>8}", ""), (f"  {stem}gone", "quiet"), *lags]
     reading = frame.readings.members.get(key)
     wait = percent(Missing.NOT_MEASURED if reading is None else reading.blocked_percent)
-    units: Units = view.units
+    units: Units = view.lettered
     return [
         (f"{mark}{key.pid:>8}", "strong" if mine else ""),
         (f" {byte_amount(row.read_bytes_per_s, units):>6}", "read"),
