@@ -7,14 +7,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from iodash.columns.processes import label
-from iodash.model.frame import ProcessRow
 from iodash.model.missing import Missing
 from iodash.outputs.select import order_processes, pick_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from iodash.model.frame import Frame, JobRow
+    from iodash.model.frame import Frame, JobRow, ProcessRow
     from iodash.model.missing import Number, Text
     from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
@@ -75,7 +74,7 @@ class JobGroup:
     ranks: Mapping[int, str]
 
 
-TableRow: TypeAlias = ProcessRow | JobGroup
+TableRow: TypeAlias = "ProcessRow | JobGroup"
 """What stands in the process table."""
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from iodash.columns import PROCESS_COLUMNS, find_column
-from iodash.model.frame import ProcessRow
 from iodash.model.missing import Missing, or_zero
 from iodash.outputs.select import absent_pids, find_sort_column, is_literal
 from iodash.sources import Demand
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
     from iodash.columns import Column
-    from iodash.model.frame import Frame
+    from iodash.model.frame import Frame, ProcessRow
     from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
     from iodash.ui.panels.job_rows import Listing, TableRow
@@ -123,7 +122,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
             foot=self._foot(frame),
             empty=() if rows else why_no_process(self.choice, frame, absent_pids(frame.processes, self.choice.pid)),
         )
-        if self._table.selected is None and isinstance(selected, ProcessRow):
+        if self._table.selected is None and selected is not None and not isinstance(selected, JobGroup):
             self._select_job_of(selected)
         self.show_info()
         self.post_message(self.DemandChanged())
