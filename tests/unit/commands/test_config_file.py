@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from iodash.commands.options import OPTIONS
 from iodash.config import configured_settings, load_settings
 from iodash.model.settings import Settings
 
@@ -99,3 +100,38 @@ def test_a_relative_configuration_folder_is_ignored(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", "conf")
     assert load_settings() == (Settings(), [])
+
+
+EVERY_OPTION = """
+delay = 0.2
+iter = 1
+only = true
+processes = true
+threads = true
+accumulated = true
+pid = [1, "2"]
+user = ["root", 0]
+kilobytes = true
+time = true
+quiet = 1
+device = "vda"
+all-devices = true
+no-gpu = true
+sort = "CPU%"
+reverse = true
+filter = "."
+output = "x.csv"
+procfs = "/proc"
+sysfs = "/sys"
+theme = "light"
+ascii = true
+"""
+
+
+def test_every_option_can_be_a_key(config: Path) -> None:
+    assert {line.split(" =")[0] for line in EVERY_OPTION.split("\n") if line} == {option.name for option in OPTIONS}
+    config.write_text(EVERY_OPTION)
+    settings, faults = load_settings()
+    assert faults == []
+    assert settings.output == Path("x.csv")
+    assert settings.user == ("root", "0")
