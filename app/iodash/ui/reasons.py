@@ -40,8 +40,11 @@ def explain(key: str, reason: Missing) -> str:
     return _SPECIAL.get((key, reason)) or _GENERAL[reason]
 
 
-def process_reason(row: ProcessRow, columns: Iterable[Column[ProcessRow]]) -> str:
-    """What the footer says of a selected process: the first missing number of `columns`, most important first."""
+def process_reason(row: ProcessRow, columns: Iterable[Column[ProcessRow]], *, may_trace: bool = False) -> str:
+    """What the footer says of a selected process: the first missing number of `columns`, most important first.
+
+    With `may_trace` iodash has every right that there is, so what it may not read nobody may.
+    """
     missing = [
         (column, reason)
         for column in columns
@@ -50,7 +53,9 @@ def process_reason(row: ProcessRow, columns: Iterable[Column[ProcessRow]]) -> st
     if not missing:
         return ""
     column, reason = max(missing, key=lambda pair: pair[0].keep)
-    return f"{column.heading} of {row.pid}: {explain(column.key, reason)}"
+    protected = may_trace and reason is Missing.NO_PERMISSION
+    words = "no permission: the kernel protects it even from root" if protected else explain(column.key, reason)
+    return f"{column.heading} of {row.pid}: {words}"
 
 
 def device_reason(row: DeviceRow) -> str:

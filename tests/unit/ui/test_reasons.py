@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from iodash.columns import PROCESS_COLUMNS, PROCESS_RATES
 from iodash.model.missing import Missing
-from iodash.ui.reasons import device_reason
-from tests.ui.frames import device
+from iodash.ui.reasons import device_reason, process_reason
+from tests.ui.frames import device, process
 
 
 def test_discards_that_await_includes_are_named_since_the_short_table_does_not_show_them() -> None:
@@ -29,3 +30,13 @@ def test_without_discards_nothing_is_said_of_them(discards: float | Missing) -> 
 
 def test_a_state_that_is_not_known_has_its_reason() -> None:
     assert device_reason(device(state=Missing.OFF)) == "nvme0n1: switched off in the kernel"
+
+
+def test_nobody_who_has_every_right_is_told_to_become_root() -> None:
+    row = process(1, read_bytes_per_s=Missing.NO_PERMISSION)
+    columns = [column for column in PROCESS_COLUMNS if column.key in PROCESS_RATES]
+    assert process_reason(row, columns) == (
+        "READ/s of 1: no permission: run as root; in a container add --user root --cap-add SYS_PTRACE --pid=host"
+    )
+    words = process_reason(row, columns, may_trace=True)
+    assert words == "READ/s of 1: no permission: the kernel protects it even from root"

@@ -201,7 +201,8 @@ class ProcessesPanel(TablePanel["TableRow"]):
             return ""
         if isinstance(row, JobGroup):
             return sum_words(row, is_open=self._jobs.is_open(row))
-        return process_reason(row, [BY_KEY[key] for key in self._table.fitting_keys])
+        may_trace = self._shown is not None and self._shown[0].host.may_trace
+        return process_reason(row, [BY_KEY[key] for key in self._table.fitting_keys], may_trace=may_trace)
 
     # What the user switches
 
