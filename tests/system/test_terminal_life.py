@@ -12,6 +12,7 @@ from tests.system.terminal import IODASH, PROMPT, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = [pytest.mark.system, needs.program("tmux")]
 
@@ -86,6 +87,34 @@ def test_a_signal_while_it_starts_leaves_the_terminal_as_it_was(terminal: Termin
     terminal.wait_for(lambda _: terminal.flag("alternate_on") == "1")
     terminal.program().send_signal(signal.SIGQUIT)
     ends_with(terminal, 131)
+
+
+def test_standard_error_may_go_to_a_file(terminal: Terminal, tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    terminal.run("sh", "-c", f"exec {IODASH} 2>{errors}")
+    terminal.wait_for(is_up)
+    terminal.keys("q")
+    ends_with(terminal, 0)
+    assert errors.read_text() == ""
+
+
+@pytest.mark.parametrize("ignored", ["", "trap '' HUP; "])
+def test_ends_with_its_terminal(ignored: str) -> None:
+    with Terminal(120, 40) as terminal:
+        terminal.run("sh", "-c", f"{ignored}exec {IODASH}")
+        terminal.wait_for(is_up)
+        program = terminal.program()
+        program.send_signal(signal.SIGCONT)
+    program.wait(30)
+
+
+def test_a_signal_to_go_on_changes_nothing_for_who_was_not_stopped(terminal: Terminal) -> None:
+    terminal.run(IODASH)
+    terminal.wait_for(is_up)
+    for _ in range(3):
+        terminal.program().send_signal(signal.SIGCONT)
+    terminal.keys("q")
+    ends_with(terminal, 0)
 
 
 def test_suspends_and_comes_back(terminal: Terminal) -> None:

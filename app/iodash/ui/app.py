@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from signal import SIGQUIT
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,6 +19,7 @@ from iodash.ui import signals, themes
 from iodash.ui.feed import Feed
 from iodash.ui.screens.dashboard import Dashboard
 from iodash.ui.styles import stylesheets
+from iodash.ui.terminal import TerminalDriver
 from iodash.ui.view import View
 
 if TYPE_CHECKING:
@@ -57,7 +59,9 @@ class DashboardApp(App[object]):
         clock: seconds that never go back.
         """
         super().__init__(
-            css_path=[str(path) for path in stylesheets()], ansi_color=True if themes.no_colour() else None
+            driver_class=TerminalDriver,
+            css_path=[str(path) for path in stylesheets()],
+            ansi_color=True if themes.no_colour() else None,
         )
         self.failure: Failure | None = None
         self._feed = Feed(open_monitor, settings, clock)
@@ -84,13 +88,10 @@ class DashboardApp(App[object]):
 
     def on_mount(self) -> None:
         """Sampling starts when the first screen is drawn."""
-        signals.take(asyncio.get_running_loop(), self._stop)
+        signals.take(asyncio.get_running_loop(), partial(self.exit, None))
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         self.set_interval(1.0, self._show_age)
         self.call_after_refresh(self._start)
-
-    def _stop(self, status: int) -> None:
-        self.exit(return_code=status)
 
     def on_unmount(self) -> None:
         """Ends the sampler; nobody waits for a reading that hangs."""
@@ -154,7 +155,7 @@ class DashboardApp(App[object]):
 
     def action_quit_signal(self) -> None:
         """Quits as this key does elsewhere, where the terminal itself makes a signal of it."""
-        self._stop(signals.exit_status(SIGQUIT))
+        self.exit(return_code=signals.exit_status(SIGQUIT))
 
     def action_pause(self) -> None:
         """Freezes what is shown, or shows the newest frame. Sampling goes on."""
