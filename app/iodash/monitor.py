@@ -61,14 +61,13 @@ class Monitor:
     @demand.setter
     def demand(self, demand: Demand) -> None:
         self._demand = demand
-        self._sampler.demand = replace(demand, members=self._diagnosis.wanted)
+        self._sampler.demand = replace(demand, members=self._diagnosis.wanted, threaded=self._diagnosis.wanted_threads)
 
     async def frames(self) -> AsyncGenerator[Frame, None]:
         """Frames with device states and verdicts, until `close`."""
         async for frame in self._sampler.frames():
             finished = self._diagnosis.complete(frame)
-            if self._diagnosis.wanted != self._sampler.demand.members:
-                self.demand = self._demand
+            self.demand = self._demand
             self.history.add(finished)
             yield finished
 

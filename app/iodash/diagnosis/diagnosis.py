@@ -29,6 +29,8 @@ _AFTER = attrgetter(*_NAMES[_NAMES.index("role") + 1 :])
 
 _REMEMBER_PLACES_S = 60.0
 _WANTED_MEMBERS = 128
+_WANTED_RANKS = 16
+_AT_WORK_PERCENT = 2.0
 _FEWEST_MOMENTS = 2
 
 
@@ -40,12 +42,14 @@ class _Case:
     places: dict[str, tuple[float, DataPlace]] = field(default_factory=dict)
     line: Line = field(default_factory=Line)
     account: JobAccount = field(default_factory=JobAccount)
+    worked: dict[ProcessKey, float] = field(default_factory=dict)
 
 
 class Diagnosis:
     """Judges frames one after the other. With `pinned` pids only their trees are jobs.
 
-    `wanted` are the members of the jobs seen: whoever reads the next sample should read more of them, for the rules.
+    `wanted` are the members of the jobs seen: whoever reads the next sample should read more of them, for the rules;
+    of those in `wanted_threads`, the ranks, also what their other threads do.
     """
 
     def __init__(self, pinned: frozenset[int] = frozenset()) -> None:
@@ -55,12 +59,14 @@ class Diagnosis:
         self._nobody = Line()
         self._annotated: dict[ProcessKey, tuple[ProcessRow, str, str, ProcessRow]] = {}
         self.wanted: frozenset[ProcessKey] = frozenset()
+        self.wanted_threads: frozenset[ProcessKey] = frozenset()
 
     def complete(self, frame: Frame) -> Frame:
         """The frame with device states, jobs, the members' part in them, and verdicts."""
         frame = replace(frame, devices=self._devices.judge(frame))
         jobs = find_jobs(frame, frame.readings.facts, self._pinned)
         self.wanted = frozenset([row.key for job in jobs for row in job.rows][:_WANTED_MEMBERS])
+        self.wanted_threads = frozenset([rank.row.key for job in jobs for rank in job.ranks][:_WANTED_RANKS])
         if not jobs:
             self._cases.clear()
             self._annotated.clear()
@@ -83,7 +89,8 @@ class Diagnosis:
         _remember_places(case, frame, facts)
         places = tuple(place for _, place in case.places.values())
         cgroup = facts[0].cgroup if facts else None
-        case.moments.append(measure(frame, job, _device_names(frame, job, places), cgroup))
+        dormant = _dormant(case, frame, job)
+        case.moments.append(measure(frame, job, _device_names(frame, job, places), cgroup, dormant))
         while case.moments and case.moments[0].time < frame.time - SETTLED_S:
             case.moments.popleft()
         scene = Scene(
@@ -141,6 +148,20 @@ def _window(moments: deque[Moment]) -> tuple[Moment, ...]:
         chosen.append(moment)
         covered += moment.seconds
     return tuple(reversed(chosen))
+
+
+def _dormant(case: _Case, frame: Frame, job: Job) -> frozenset[ProcessKey]:
+    """Workers that have done nothing for a whole window while others work: a validation loader keeps them waiting."""
+    now = frame.time
+    worked: dict[ProcessKey, float] = {}
+    for row in job.workers:
+        member = frame.readings.members.get(row.key)
+        blocked = None if member is None else known(member.blocked_percent)
+        at_work = (known(row.cpu_percent) or 0.0) >= _AT_WORK_PERCENT or (blocked or 0.0) >= _AT_WORK_PERCENT
+        worked[row.key] = now if at_work or row.state == "D" else case.worked.get(row.key, now)
+    case.worked = worked
+    dormant = frozenset(key for key, since in worked.items() if now - since >= WINDOW_S)
+    return dormant if len(dormant) < len(worked) else frozenset()
 
 
 def _remember_places(case: _Case, frame: Frame, facts: list[MemberFacts]) -> None:

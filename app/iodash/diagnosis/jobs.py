@@ -22,7 +22,8 @@ _LAUNCHERS = re.compile(
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "fish", "tmux: server", "screen", "sshd", "systemd", "init", "tini"})
 _WORKER_NAME = "pt_data_worker"
 _MAIN_NAME = "pt_main_thread"
-_SPAWNED = ("multiprocessing.spawn", "multiprocessing.forkserver", "multiprocessing-fork")
+_FORK_SERVER = "multiprocessing.forkserver"
+_SPAWNED = ("multiprocessing.spawn", _FORK_SERVER, "multiprocessing-fork")
 _TRACKER = "resource_tracker"
 _BUSY_TREE_BYTES_PER_S = 1 << 20
 
@@ -111,7 +112,7 @@ def script_label(row: ProcessRow) -> str:
     """What people call a process: its script or module, `train.py` rather than `python3`; else its name."""
     words = row.command.split(" ")
     for index, word in enumerate(words[1:], 1):
-        if word == "-m" and index + 1 < len(words):
+        if word == "-m" and index + 1 < len(words) and "python" in words[0]:
             return words[index + 1]
         if word == "-c":
             break
@@ -119,6 +120,11 @@ def script_label(row: ProcessRow) -> str:
             return word.rsplit("/", 1)[-1]
     program = words[0].rsplit("/", 1)[-1]
     return program or row.name
+
+
+def _is_fork_server(row: ProcessRow, parent: ProcessRow | None) -> bool:
+    """Whether a process only makes workers by forking itself: it and they have the same command line."""
+    return _FORK_SERVER in row.command and (parent is None or _FORK_SERVER not in parent.command)
 
 
 def is_worker_of(row: ProcessRow, rank: ProcessRow) -> bool:
@@ -225,10 +231,15 @@ def _outermost(tree: Tree, rows: list[ProcessRow]) -> list[ProcessRow]:
 
 
 def _root(tree: Tree, rank: ProcessRow, facts: Mapping[ProcessKey, MemberFacts]) -> int:
-    """The pid of the topmost process that belongs to the job: launchers, and parents that run the same script."""
+    """The pid of the topmost process that belongs to the job: launchers, and parents that run the same script.
+
+    A parent is a launcher by its name, or when it started a rank that was told how many there are (WORLD_SIZE).
+    """
     top = rank
+    told = rank.key in facts and facts[rank.key].environment.get("WORLD_SIZE", "1") not in ("", "1")
     for above in tree.ancestors(rank):
         launcher = bool(_LAUNCHERS.search(above.command)) or above.name in ("slurmstepd", "orted")
+        launcher = launcher or (told and top is rank and above.name not in _SHELLS)
         same_program = above.name not in _SHELLS and above.command != "" and above.command == rank.command
         spawner = any(word in rank.command for word in _SPAWNED) and above.name not in _SHELLS
         if not (launcher or same_program or spawner):
@@ -248,7 +259,7 @@ def _job(tree: Tree, root: int, rows: list[ProcessRow], facts: Mapping[ProcessKe
         for member in tree.descendants(row):
             if member.key.pid in taken:
                 continue
-            if is_worker_of(member, row):
+            if is_worker_of(member, row) and not _is_fork_server(member, tree.parent(member)):
                 taken.add(member.key.pid)
                 workers.append(member)
         workers.sort(key=lambda member: (member.start_time, member.key.pid))
@@ -268,6 +279,11 @@ def _rank_number(row: ProcessRow, facts: Mapping[ProcessKey, MemberFacts], fallb
     known = facts.get(row.key)
     text = known.environment.get("RANK", "") if known is not None else ""
     return int(text) if text.isdecimal() and len(text) < 7 else fallback
+
+
+def is_python(row: ProcessRow) -> bool:
+    """Whether a process is a Python program, by the program that it runs."""
+    return "python" in row.command.split(" ", 1)[0].rsplit("/", 1)[-1] or row.name.startswith(_MAIN_NAME)
 
 
 def role_of(rank: Rank, label: str) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 from iodash.diagnosis.signals import value_of
-from iodash.model.missing import Missing
+from iodash.model.missing import Missing, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from iodash.diagnosis.jobs import Job
+    from iodash.diagnosis.jobs import Job, Rank
     from iodash.diagnosis.signals import Moment
     from iodash.model.frame import DeviceRow, Frame, ProcessRow
     from iodash.model.members import DataPlace, WaitKind
@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 WINDOW_S = 10.0
 """What a verdict is judged over: a new steady condition fills it within the 12 s in which it must show."""
 
+_NOTHING_RAN = 99.5
+_FEWEST_MOMENTS = 2
+_SOME_CPU_PERCENT = 10.0
+_READING_BYTES_PER_S = 256.0 * 1024
+
 SETTLED_S = 60.0
 """How far back recurring gaps, such as those of checkpoints, are looked for."""
 
-Group = Literal["ranks", "workers"]
+Group = Literal["ranks", "workers", "threads"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,27 @@ class Scene:
     remote_sockets: int | None
     shared_memory: float | None
     cpus_allowed: float | None = None
+    loaders: Group = field(init=False)
+    """Who loads the data: worker processes where there are any, else threads of the ranks, else their main threads."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loaders", self._find_loaders())
+
+    def _find_loaders(self) -> Group:
+        if self.job.workers:
+            return "workers"
+        watched = [moment for moment in self.moments if moment.threads_watched]
+        loading = sum(1 for moment in watched if moment.threads.count)
+        if loading < max(_FEWEST_MOMENTS, len(watched) / 2):
+            return "ranks"
+        main = self.mean(lambda moment: moment.main_read) or 0.0
+        whole = self.mean(lambda moment: moment.rank_logical_read) or 0.0
+        return "ranks" if main > max(whole / 2, _READING_BYTES_PER_S) else "threads"
+
+    @property
+    def never_ran(self) -> bool:
+        """Whether the GPUs have done nothing at all in the window, as while a job starts or evaluates elsewhere."""
+        return self.idle is not None and self.idle >= _NOTHING_RAN
 
     @property
     def window_s(self) -> float:
@@ -59,11 +85,6 @@ class Scene:
         """Idle share of the job's GPUs in percent, None where none is readable."""
         util = self.mean(lambda moment: moment.util)
         return None if util is None else 100.0 - util
-
-    @property
-    def loaders(self) -> Group:
-        """Who loads the data: the workers where there are any, else the ranks themselves."""
-        return "workers" if self.job.workers else "ranks"
 
     def mean(self, value: Callable[[Moment], float | None]) -> float | None:
         """The mean over the window, each moment weighed by its length; None when nothing was measured."""
@@ -106,10 +127,36 @@ class Scene:
         return tuple(row for row in newest if row.kind not in ("nfs", "cifs", "fuse", "other"))
 
     def busiest_neighbour(self) -> ProcessRow | None:
-        """The process outside of the job that moves the most bytes, None where none moves any."""
+        """The process outside of the job that moves the most bytes, None where none moves any.
+
+        Kernel threads only carry out what processes have asked for.
+        """
         mine = {row.key for row in self.job.rows}
-        others = [(moved, row) for row in self.frame.processes if (moved := _moved(row)) and row.key not in mine]
+        others = [
+            (moved, row)
+            for row in self.frame.processes
+            if (moved := _moved(row)) and row.key not in mine and not row.kernel_thread
+        ]
         return max(others, key=itemgetter(0), default=(0.0, None))[1]
+
+    def latest_rank(self) -> Rank | None:
+        """The rank whose GPU has been used the least in the newest frame."""
+        by_index = {gpu.index: util for gpu in self.frame.gpus if (util := known(gpu.util_percent)) is not None}
+        ranks = [
+            (min(by_index[index] for index in rank.row.gpus), place)
+            for place, rank in enumerate(self.job.ranks)
+            if not isinstance(rank.row.gpus, Missing) and rank.row.gpus and by_index.keys() >= set(rank.row.gpus)
+        ]
+        return self.job.ranks[min(ranks)[1]] if ranks else None
+
+    def busiest_by_cpu(self) -> tuple[ProcessRow, float] | None:
+        """The process outside of the job that uses the most CPU, with how much; None where none uses a tenth of one."""
+        mine = {row.key for row in self.job.rows}
+        others = [
+            (used, row) for row in self.frame.processes if (used := known(row.cpu_percent)) and row.key not in mine
+        ]
+        used, row = max(others, key=itemgetter(0), default=(0.0, None))
+        return (row, used) if row is not None and used >= _SOME_CPU_PERCENT else None
 
 
 def weighted(moments: tuple[Moment, ...], value: Callable[[Moment], float | None]) -> float | None:

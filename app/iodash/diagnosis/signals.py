@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iodash.model.missing import Missing, Number, known
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from iodash.diagnosis.jobs import Job
     from iodash.model.frame import DeviceRow, Frame, GpuRow, ProcessRow, SystemRow
     from iodash.model.members import CgroupRow, MemberRow, WaitKind
+    from iodash.model.sample import ProcessKey
 
 GAP_PERCENT = 10.0
 """A driver sample below this is a gap; SageMaker's profiler rules use the same 10 %."""
@@ -24,9 +26,23 @@ _LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.97e9, 5: 3.94e9, 6: 7
 """What one PCIe lane carries in one direction, by generation."""
 
 
+LOADING_PERCENT = 20.0
+"""Share of its time that a thread of a rank must compute or wait for data to be one of those that load it."""
+
+_LOADING_BYTES_PER_S = 64.0 * 1024
+_PREPARING_PERCENT = 50.0
+
+_DISPATCHING = re.compile("pt_autograd")
+"""Threads that launch work for the GPU as the main thread does: PyTorch runs the backward pass in one of its own."""
+
+_SERVING = re.compile(r"pt_(?!main_thread|data_worker)|nccl|cuda|gloo|ucx|grpc", re.IGNORECASE)
+"""Threads that never load data, by the beginning of the names that frameworks give them. A thread without a name of
+its own bears that of the thread that made it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """What a group of members (ranks, or loader workers) did: means over the group.
+    """What a group (ranks, loader workers, or loader threads within the ranks) did: means over the group.
 
     `cpu` is of the whole process, `main_cpu` of its main thread. `blocked` is the share of looks that found it in
     state D, `running` in state R; `waits` is by kind. `looks` is how many looks that rests on.
@@ -51,8 +67,10 @@ class Moment:
     """What one frame says of one job.
 
     `gap_share` is the share of the driver's samples below `GAP_PERCENT`; `util_lowest` is that of the job's least used
-    GPU. Byte rates and calls are sums over the members, `rank_*` over the ranks alone. `devices` are the rows that
-    serve its data, `cgroup` its control group.
+    GPU. `threads` are the threads of the ranks, beside the main ones, that load data, as far as any were
+    watched. Byte rates and calls are sums
+    over the members, `rank_*` over the ranks alone; `main_read` is what their main threads read by themselves.
+    `devices` are the rows that serve its data, `cgroup` its control group.
     """
 
     time: float
@@ -69,6 +87,8 @@ class Moment:
     pcie_share: float | None
     ranks: Threads
     workers: Threads
+    threads: Threads
+    threads_watched: bool
     cpu: float | None
     read: float | None
     write: float | None
@@ -77,6 +97,7 @@ class Moment:
     read_calls: float | None
     rank_read: float | None
     rank_logical_read: float | None
+    main_read: float | None
     rank_write: float | None
     rank_logical_write: float | None
     major_faults: float | None
@@ -104,11 +125,20 @@ def total(rows: Sequence[ProcessRow], value: Callable[[ProcessRow], Number]) -> 
     return sum(found) if found else None
 
 
-def measure(frame: Frame, job: Job, device_names: frozenset[str], cgroup_path: str | None) -> Moment:
-    """The signals of `job` in `frame`. `device_names` are the devices that serve its data."""
+def measure(
+    frame: Frame,
+    job: Job,
+    device_names: frozenset[str],
+    cgroup_path: str | None,
+    dormant: frozenset[ProcessKey] = frozenset(),
+) -> Moment:
+    """The signals of `job` in `frame`. `device_names` are the devices that serve its data.
+
+    Workers in `dormant` are left out of the means: those of another loader, which is not asked at present.
+    """
     gpus = [gpu for gpu in frame.gpus if gpu.index in job.gpus and gpu.status == "ok"]
     ranks = [rank.row for rank in job.ranks]
-    workers = job.workers
+    workers = [row for row in job.workers if row.key not in dormant]
     rows = job.rows
     words = tuple(sorted({word for gpu in gpus for word in _words(gpu)}))
     return Moment(
@@ -124,8 +154,10 @@ def measure(frame: Frame, job: Job, device_names: frozenset[str], cgroup_path: s
         temperature=max((t for gpu in gpus if (t := known(gpu.temperature_celsius)) is not None), default=None),
         pcie_receive=mean(known(gpu.pcie_receive_bytes_per_s) for gpu in gpus),
         pcie_share=max((s for gpu in gpus if (s := _pcie_share(gpu)) is not None), default=None),
-        ranks=_threads(ranks, frame),
-        workers=_threads(workers, frame),
+        ranks=_ranks(ranks, frame),
+        workers=_members(workers, frame),
+        threads=_loader_threads(ranks, frame),
+        threads_watched=bool(_other_threads(ranks, frame)),
         cpu=total(rows, lambda row: row.cpu_percent),
         read=total(rows, lambda row: row.read_bytes_per_s),
         write=total(rows, lambda row: row.write_bytes_per_s),
@@ -134,6 +166,7 @@ def measure(frame: Frame, job: Job, device_names: frozenset[str], cgroup_path: s
         read_calls=total(rows, lambda row: row.read_calls_per_s),
         rank_read=total(ranks, lambda row: row.read_bytes_per_s),
         rank_logical_read=total(ranks, lambda row: row.logical_read_bytes_per_s),
+        main_read=_main_read(ranks, frame),
         rank_write=total(ranks, lambda row: row.write_bytes_per_s),
         rank_logical_write=total(ranks, lambda row: row.logical_write_bytes_per_s),
         major_faults=total(rows, lambda row: row.major_faults_per_s),
@@ -171,16 +204,73 @@ def _pcie_share(gpu: GpuRow) -> float | None:
     return None if lane is None else 100.0 * received / (lane * width)
 
 
-def _threads(rows: Sequence[ProcessRow], frame: Frame) -> Threads:
-    members: list[MemberRow] = [member for row in rows if (member := frame.readings.members.get(row.key)) is not None]
+def _members(rows: Sequence[ProcessRow], frame: Frame) -> Threads:
+    """Processes, by their main threads."""
+    members = [member for row in rows if (member := frame.readings.members.get(row.key)) is not None]
+    return _group(members, len(rows), mean(known(row.cpu_percent) for row in rows))
+
+
+def _ranks(ranks: Sequence[ProcessRow], frame: Frame) -> Threads:
+    """The main threads; to their CPU time that of the backward pass is added, which runs while they wait for it."""
+    group = _members(ranks, frame)
+    if group.main_cpu is None:
+        return group
+    backward = sum(
+        known(thread.main_thread_cpu_percent) or 0.0
+        for thread in _other_threads(ranks, frame)
+        if _DISPATCHING.match(thread.name)
+    )
+    return replace(group, main_cpu=group.main_cpu + backward / len(ranks)) if backward else group
+
+
+def _loader_threads(ranks: Sequence[ProcessRow], frame: Frame) -> Threads:
+    loading = [thread for thread in _other_threads(ranks, frame) if _is_loading(thread)]
+    return _group(loading, len(loading), mean(known(thread.main_thread_cpu_percent) for thread in loading))
+
+
+def _other_threads(ranks: Sequence[ProcessRow], frame: Frame) -> list[MemberRow]:
+    pids = {row.key.pid for row in ranks}
+    return [thread for key, thread in frame.readings.members.items() if key.tid and key.pid in pids]
+
+
+def _is_loading(thread: MemberRow) -> bool:
+    """Whether a thread spends its time on getting data, or on preparing it."""
+    if _SERVING.match(thread.name):
+        return False
+    cpu, blocked = known(thread.main_thread_cpu_percent) or 0.0, known(thread.blocked_percent) or 0.0
+    waits = thread.waits
+    waiting = max(blocked, waits.get("fuse", 0.0) + waits.get("network", 0.0)) + waits.get("socket", 0.0)
+    if cpu + waiting < LOADING_PERCENT:
+        return False
+    logical, written = known(thread.logical_read_bytes_per_s), known(thread.logical_write_bytes_per_s)
+    if logical is None or written is None:
+        return waiting >= LOADING_PERCENT or cpu >= _PREPARING_PERCENT
+    read = max(logical, known(thread.read_bytes_per_s) or 0.0)
+    if written > read:
+        return False
+    return read >= _LOADING_BYTES_PER_S or waiting >= LOADING_PERCENT or cpu >= _PREPARING_PERCENT
+
+
+def _main_read(ranks: Sequence[ProcessRow], frame: Frame) -> float | None:
+    """Bytes that the main threads read by calls or from devices, None where that is not known of a single one."""
+    members = [member for row in ranks if (member := frame.readings.members.get(row.key)) is not None]
+    amounts = [
+        max(logical, known(member.read_bytes_per_s) or 0.0)
+        for member in members
+        if (logical := known(member.logical_read_bytes_per_s)) is not None
+    ]
+    return sum(amounts) if amounts else None
+
+
+def _group(members: Sequence[MemberRow], count: int, cpu: float | None) -> Threads:
     waits: dict[WaitKind, float] = {}
     looked = [member for member in members if member.looks]
     for member in looked:
         for kind, share in member.waits.items():
             waits[kind] = waits.get(kind, 0.0) + share / len(looked)
     return Threads(
-        count=len(rows),
-        cpu=mean(known(row.cpu_percent) for row in rows),
+        count=count,
+        cpu=cpu,
         main_cpu=mean(known(member.main_thread_cpu_percent) for member in members),
         blocked=mean(known(member.blocked_percent) for member in members),
         running=mean(known(member.running_percent) for member in members),

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from iodash.diagnosis.causes import NO_BLAME
 from iodash.diagnosis.finding import LEVELS, Finding
+from iodash.diagnosis.jobs import is_python
 from iodash.diagnosis.rules import RULES
-from iodash.diagnosis.rules.waits import idle_words
+from iodash.diagnosis.rules.waits import MIB, WAITING, idle_words, per_second
 from iodash.model.frame import Evidence, Verdict
+from iodash.model.missing import known
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
@@ -22,6 +24,7 @@ CONFIRMATIONS = 2
 """How many frames in a row must agree before another cause takes the line."""
 
 _MOST_EVIDENCE = 4
+_AT_REST = 5.0
 
 
 def judge(scene: Scene) -> Verdict:
@@ -76,16 +79,39 @@ def _unknown(scene: Scene) -> Finding:
         missing.append("its threads can't be watched")
     if scene.mean(lambda moment: moment.read) is None:
         missing.append("its I/O can't be read (run as its user, as root, or with CAP_SYS_PTRACE)")
-    main = scene.of("ranks", "main_cpu")
-    blocked = scene.of("ranks", "blocked")
-    if main is not None and main < 20 and (blocked or 0) < 15:
-        missing.append(f"the main process neither computes ({main:.0f} % CPU) nor waits for storage: it sleeps")
+    missing += _doings(scene)
     reason = "; ".join(missing) if missing else "no signal stands out"
     finding.summary = f"cannot tell: {reason}; {idle_words(scene)}"
     finding.advice = "py-spy dump --pid of the main process shows where it is"
+    if not all(is_python(rank.row) for rank in scene.job.ranks):
+        finding.advice = "gdb -p or strace -p of the main process shows where it is"
     if scene.idle is not None:
         finding.supporting.append(Evidence("idle_percent", round(scene.idle, 1), "%", 5.0, idle_words(scene)))
     return finding
+
+
+def _doings(scene: Scene) -> list[str]:
+    """What the job is seen to do, or not to do, as far as that is worth a word."""
+    main, blocked = scene.of("ranks", "main_cpu"), scene.of("ranks", "blocked") or 0.0
+    whole = scene.mean(lambda moment: moment.cpu) or 0.0
+    remote = scene.waiting("ranks", "fuse", "network", "socket")
+    helper = max(scene.job.others, key=lambda row: known(row.read_bytes_per_s) or 0.0, default=None)
+    moved = 0.0 if helper is None else known(helper.read_bytes_per_s) or 0.0
+    if helper is not None and moved >= MIB:
+        return [f"its helper {helper.name} ({helper.key.pid}) reads {per_second(moved)}"]
+    if remote >= WAITING:
+        return [f"the main process waits for a server or for other ranks {remote:.0f} % of the time"]
+    if main is None or blocked >= 15:
+        return []
+    if scene.never_ran and whole < _AT_REST and not (scene.mean(lambda moment: moment.logical_read) or 0.0) > MIB:
+        return ["nothing of this job runs: it hangs, or waits for somebody (a notebook, a debugger)"]
+    if scene.never_ran and main >= 50:
+        return [f"the main process computes ({main:.0f} % CPU) and uses no GPU: it starts, compiles or evaluates"]
+    if main < 20:
+        words = "hardly computes" if main >= _AT_REST else "neither computes"
+        nor = "and does not wait for storage" if main >= _AT_REST else "nor waits for storage"
+        return [f"the main process {words} ({main:.0f} % CPU) {nor}: it sleeps"]
+    return []
 
 
 def no_job(frame: Frame) -> Verdict:

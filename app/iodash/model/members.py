@@ -19,10 +19,11 @@ WaitKind = Literal["block", "writeback", "network", "fuse", "socket", "queue", "
 
 @dataclass(frozen=True, slots=True)
 class MemberCounters:
-    """One member of a job. `looks` counts how often its main thread was looked at, `running`, `blocked` (state D) and
-    `waits` (by kind) how often it was found so; CPU is that of the main thread and of the whole process.
+    """One member of a job by its main thread, or, with `key.tid` set, another thread of it.
 
-    `run_delay_ns` is the time that the main thread was ready and had no CPU (/proc/PID/schedstat).
+    `looks` counts how often the thread was looked at, `running`, `blocked` (state D) and `waits` (by kind) how often it
+    was found so. `run_delay_ns` is the time that it was ready and had no CPU (/proc/PID/schedstat). `name` is that of
+    another thread. The bytes are those of the thread alone, read only where other threads are looked at too.
     """
 
     key: ProcessKey
@@ -34,6 +35,10 @@ class MemberCounters:
     blocked: int
     waits: Mapping[WaitKind, int]
     waits_readable: bool
+    name: str = ""
+    logical_read_bytes: Count = Missing.NOT_MEASURED
+    logical_write_bytes: Count = Missing.NOT_MEASURED
+    read_bytes: Count = Missing.NOT_MEASURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +122,9 @@ class JobReadings:
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """What one member did in an interval: shares of time in percent.
+    """What one member's main thread, or with `key.tid` set another thread of it, did in an interval: percent of time.
 
-    `blocked_percent` is the share of looks that found its main thread in state D, `waits` the share by kind of wait.
+    `blocked_percent` is the share of looks that found it in state D, `waits` the share by kind of wait.
     """
 
     key: ProcessKey
@@ -130,6 +135,10 @@ class MemberRow:
     blocked_percent: Number
     waits: Mapping[WaitKind, float]
     waits_readable: bool
+    name: str = ""
+    logical_read_bytes_per_s: Number = Missing.NOT_MEASURED
+    logical_write_bytes_per_s: Number = Missing.NOT_MEASURED
+    read_bytes_per_s: Number = Missing.NOT_MEASURED
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,10 @@ def _member_row(old: MemberCounters, new: MemberCounters) -> MemberRow:
         blocked_percent=_share(new.blocked - old.blocked, looks),
         waits=waits,
         waits_readable=new.waits_readable,
+        name=new.name,
+        logical_read_bytes_per_s=rate(old.logical_read_bytes, new.logical_read_bytes, seconds),
+        logical_write_bytes_per_s=rate(old.logical_write_bytes, new.logical_write_bytes, seconds),
+        read_bytes_per_s=rate(old.read_bytes, new.read_bytes, seconds),
     )
 
 

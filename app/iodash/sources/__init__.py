@@ -16,13 +16,15 @@ class Demand:
 
     `visible` are the rows on screen, `every_field` asks for all fields of all processes (a row that is printed or
     sorted on has all its fields), `threads` for every thread of every process. `members` are the members of jobs under
-    judgement: of them the sample holds what the rules need (`Sample.readings`).
+    judgement: of them the sample holds what the rules need (`Sample.readings`), of those in `threaded` for the threads
+    beside the main one that have work too.
     """
 
     threads: bool = False
     every_field: bool = False
     visible: frozenset[ProcessKey] = field(default=frozenset())
     members: frozenset[ProcessKey] = field(default=frozenset())
+    threaded: frozenset[ProcessKey] = field(default=frozenset())
 
 
 class Source(Protocol):

@@ -49,6 +49,7 @@ class Story:
     workers: int = 4
     worker: dict[str, Any] = field(default_factory=dict)
     worker_member: dict[str, Any] = field(default_factory=dict)
+    threads: tuple[dict[str, Any], ...] = ()
     devices: tuple[DeviceRow, ...] = (device(),)
     machine: dict[str, Any] = field(default_factory=dict)
     cgroup: CgroupRow | None = None
@@ -67,6 +68,9 @@ class Story:
         ]
         members = {root.key: member(root, **self.main_member)}
         members.update({row.key: member(row, **self.worker_member) for row in loaders})
+        for number, values in enumerate(self.threads, 1):
+            key = root.key._replace(tid=MAIN + number)
+            members[key] = replace(member(root, **values), key=key)
         used = self.util if util is None else util
         gpus: tuple[GpuRow, ...] = ()
         if used is not None:

@@ -98,6 +98,47 @@ def test_spawned_ranks_belong_to_the_process_that_spawned_them() -> None:
     assert [pids(rank.workers) for rank in job.ranks] == [[201], []]
 
 
+def test_ranks_under_a_launcher_of_ones_own_are_one_job() -> None:
+    rows = [process(90, "python3", command="python launch.py 2"), trainer(100, 0, ppid=90), trainer(101, 1, ppid=90)]
+    told = {
+        row.key: MemberFacts({"RANK": str(n), "WORLD_SIZE": "2"}, "/", (), 0, 0, 0) for n, row in enumerate(rows[1:])
+    }
+    (job,) = jobs(*rows, facts=told)
+    assert (job.root, job.gpus) == (90, (0, 1))
+    assert [role_of(rank, "fit.py") for rank in job.ranks] == [
+        "fit.py rank 0, no loader workers",
+        "fit.py rank 1, no loader workers",
+    ]
+
+
+def test_runs_that_a_sweep_started_side_by_side_stay_jobs_of_their_own() -> None:
+    rows = [process(90, "python3", command="python sweep.py"), trainer(100, 0, ppid=90), trainer(101, 1, ppid=90)]
+    assert len(jobs(*rows, facts={row.key: MemberFacts({}, "/", (), 0, 0, 0) for row in rows[1:]})) == 2
+
+
+def test_the_server_that_forks_workers_is_none_itself() -> None:
+    forked = "python -c from multiprocessing.forkserver import main; main(8, 9, ['__main__'])"
+    (job,) = jobs(
+        trainer(100, 0),
+        process(101, "python", command=forked, ppid=100),
+        process(102, "python", command=forked, ppid=101),
+        process(103, "python", command=forked, ppid=101),
+    )
+    assert (pids(job.workers), pids(job.others)) == ([102, 103], [101])
+
+
+def test_workers_of_a_loader_that_is_not_asked_do_not_dilute_those_that_work() -> None:
+    diagnosis = Diagnosis()
+    for second in range(24):
+        busy = [loader(101 + n, 100, cpu_percent=96.0) for n in range(2)]
+        idle = [loader(201 + n, 100, cpu_percent=0.0) for n in range(6)]
+        done = diagnosis.complete(machine(trainer(100, 0), *busy, *idle, gpus=1, time=1000.0 + second, gpu_driver=OK))
+        scene_gpu = done.verdict
+    assert scene_gpu is not None
+    assert scene_gpu.cause == "cpu_preprocessing"
+    assert "2 loader workers" in scene_gpu.summary
+
+
 def test_a_worker_that_inherited_a_gpu_is_no_rank() -> None:
     (job,) = jobs(trainer(100, 0), loader(101, 100, gpus=(0,)))
     assert [rank.row.key.pid for rank in job.ranks] == [100]
@@ -145,6 +186,7 @@ def test_only_a_named_process_s_tree_is_judged() -> None:
         ("python3 -u /work/train.py --lr 1", "train.py"),
         ("python -m lightning.run fit", "lightning.run"),
         ("/opt/bin/trainer --x", "trainer"),
+        ("/opt/bin/trainer -m threads", "trainer"),
         ("python -c print(1) x.py", "python"),
     ],
 )

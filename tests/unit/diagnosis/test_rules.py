@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +12,9 @@ from iodash.model.members import IoLimit
 from iodash.model.missing import Missing
 from tests.ui.frames import device, process
 from tests.unit.diagnosis.stories import FIRST_WORKER, FUSE, MIB, NFS, Story, cgroup
+
+if TYPE_CHECKING:
+    from iodash.model.frame import Frame
 
 BUSY_DISK = device(
     state="saturated",
@@ -294,10 +298,32 @@ def test_a_confounder_is_not_blamed(name: str) -> None:
     assert verdict.cause in NO_BLAME, verdict
 
 
-def test_unknown_says_what_is_missing() -> None:
-    verdict = CONFOUNDERS["a trainer that sleeps"].verdict()
+ASLEEP = CONFOUNDERS["a trainer that sleeps"]
+UNKNOWNS = {
+    "it sleeps": (replace(ASLEEP, util=30.0), "the main process neither computes (0 % CPU) nor waits for storage"),
+    "it computes a little": (
+        replace(ASLEEP, util=40.0, main_member={"main_thread_cpu_percent": 15.0}),
+        "the main process hardly computes (15 % CPU) and does not wait for storage: it sleeps",
+    ),
+    "nothing runs": (ASLEEP, "nothing of this job runs: it hangs, or waits for somebody (a notebook, a debugger)"),
+    "it starts": (
+        replace(ASLEEP, main={"cpu_percent": 99.0}, main_member={"main_thread_cpu_percent": 99.0}),
+        "the main process computes (99 % CPU) and uses no GPU: it starts, compiles or evaluates",
+    ),
+    "it waits for other ranks": (
+        replace(ASLEEP, util=30.0, main_member={"waits": {"socket": 90.0}}),
+        "the main process waits for a server or for other ranks 90 % of the time",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWNS)
+def test_unknown_says_what_is_seen(name: str) -> None:
+    story, words = UNKNOWNS[name]
+    verdict = story.verdict()
     assert verdict.cause == "unknown"
-    assert "sleeps" in verdict.summary
+    assert words in verdict.summary
+    assert "py-spy" in verdict.advice
 
 
 FED = Story(util=98.0, gpu={"power_watts": 650.0}, devices=(IDLE_DISK,))
@@ -349,6 +375,114 @@ def test_the_neighbour_is_named() -> None:
     assert "fio (901)" in verdict.summary
     assert [key.pid for key in verdict.processes] == [901]
     assert verdict.devices == ("nvme0n1",)
+
+
+def test_a_kernel_thread_that_carries_out_writes_is_no_neighbour() -> None:
+    story = replace(
+        SATURATED,
+        worker={"read_bytes_per_s": 5.0 * MIB, "cpu_percent": 5.0},
+        neighbours=(
+            process(21199, "kworker/u8:1-loop1", kernel_thread=True, write_bytes_per_s=1800.0 * MIB),
+            process(901, "rsync", write_bytes_per_s=900.0 * MIB),
+        ),
+    )
+    assert "by a neighbour, rsync (901)" in story.verdict().summary
+
+
+def test_a_disk_that_is_asked_for_one_read_after_the_other_may_be_able_to_do_more() -> None:
+    story = replace(
+        SATURATED,
+        workers=1,
+        devices=(replace(BUSY_DISK, state="busy", state_reason="", queue_length=1.0, read_await_ms=10.9),),
+        worker={"read_bytes_per_s": 1900.0 * MIB, "cpu_percent": 5.0},
+    )
+    verdict = story.verdict()
+    assert (verdict.cause, verdict.confidence) == ("device_saturated", "medium")
+    assert "one read after the other" in verdict.summary
+    assert verdict.advice.startswith("more workers")
+
+
+def test_others_that_take_the_cpus_are_named() -> None:
+    story = Story(
+        util=30.0,
+        worker={"cpu_percent": 10.0},
+        worker_member={
+            "run_delay_percent": 60.0,
+            "running_percent": 70.0,
+            "main_thread_cpu_percent": 10.0,
+            "waits": {},
+        },
+        devices=(IDLE_DISK,),
+        machine={"cpu_idle_percent": 0.0, "cpu_count": 2},
+        neighbours=(process(900, "ffmpeg", cpu_percent=150.0), process(901, "idle")),
+    )
+    verdict = story.verdict()
+    assert verdict.cause == "cpu_limited"
+    assert "ffmpeg (900)" in verdict.advice
+    assert any(evidence.text == "ffmpeg (900) uses 150 %" for evidence in verdict.evidence)
+    assert [key.pid for key in verdict.processes] == [900]
+
+
+def test_who_loads_before_anything_has_run_on_the_gpu_may_be_starting() -> None:
+    verdict = replace(INLINE_IO, util=0.0).verdict()
+    assert (verdict.cause, verdict.confidence) == ("inline_loading", "medium")
+    assert "nothing has run on the GPU yet" in verdict.summary
+
+
+def test_a_main_thread_that_uses_no_gpu_at_all_dispatches_nothing() -> None:
+    story = Story(util=0.0, workers=0, main={"cpu_percent": 99.0}, main_member={"main_thread_cpu_percent": 99.0})
+    assert story.verdict().cause == "unknown"
+
+
+def test_workers_that_wait_for_a_server_on_this_host_are_seen() -> None:
+    story = Story(
+        util=42.0,
+        worker={"cpu_percent": 3.0},
+        worker_member={"waits": {"socket": 95.0}},
+        main_member={"waits": {"queue": 95.0}},
+        devices=(IDLE_DISK,),
+    )
+    verdict = story.verdict()
+    assert (verdict.cause, verdict.confidence) == ("network_storage", "high")
+    assert verdict.summary.startswith("a server on this host (sockets) is too slow")
+
+
+SELDOM = 18
+"""Seconds from one checkpoint to the next, more than the window holds."""
+
+
+def _seldom(seconds: int, *, last: int = 3) -> list[Frame]:
+    """Saving that takes four seconds: the bytes are written in the first, then the main process waits."""
+    frames = []
+    for second in range(seconds):
+        phase = second % SELDOM
+        story = SAVING if phase == 5 else FLUSHING if 5 < phase <= 5 + last else FED
+        frames.append(story.frame(second))
+    return frames
+
+
+@pytest.mark.parametrize("seconds", range(30, 58, 3))
+def test_seldom_checkpoints_are_blamed_between_them_too_once_they_came_back(seconds: int) -> None:
+    verdict = FED.verdict(_seldom(seconds))
+    assert (verdict.cause, verdict.confidence) == ("checkpoint_write", "high")
+    assert 15 <= float(verdict.summary.rpartition("; ")[2].split(" ")[0]) <= 30
+
+
+def test_what_a_checkpoint_wrote_is_counted_over_all_of_it() -> None:
+    summary = FED.verdict(_seldom(27)).summary
+    assert "75.0 MiB/s" in summary, summary
+
+
+def test_a_checkpoint_on_a_slow_fuse_mount_is_one() -> None:
+    saving = replace(
+        FED,
+        util=0.0,
+        places=(FUSE,),
+        main={"logical_write_bytes_per_s": 2.0 * MIB},
+        main_member={"waits": {"fuse": 98.0}, "logical_read_bytes_per_s": 0.0},
+    )
+    verdict = FED.verdict([(FED if second < 4 else saving).frame(second) for second in range(14)])
+    assert (verdict.cause, verdict.confidence) == ("checkpoint_write", "high")
 
 
 def test_without_a_gpu_the_waits_are_judged_and_confidence_is_at_most_medium() -> None:

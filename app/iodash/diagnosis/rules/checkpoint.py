@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from iodash.diagnosis.finding import Finding
+from iodash.diagnosis.rules.limits import reached_limit
 from iodash.diagnosis.rules.waits import MIB, STARVED_IDLE, idle_words, per_second
 from iodash.diagnosis.scene import weighted
 from iodash.model.missing import known
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 WRITING = 8 * MIB
 """Bytes a second from which a moment counts as writing; logs and small files stay below."""
 
+_SOME = 64.0 * 1024
 _HELD = 20.0
+_NEXT = 0.001
+_PAUSE_S = 2.5
 _RECURRENCE = 1.5
 _MOST_PERIOD_S = 60.0
 
@@ -36,6 +39,7 @@ def checkpoint_write(scene: Scene) -> Finding | None:
     if not no_gpu and (overall is None or overall <= STARVED_IDLE or not lost):
         return None
     rate = weighted(tuple(writing), _written) or 0.0
+    limit = reached_limit(scene)
     read = weighted(tuple(writing), lambda moment: moment.read) or 0.0
     finding = Finding("checkpoint_write")
     if overall is not None and lost:
@@ -82,6 +86,14 @@ def checkpoint_write(scene: Scene) -> Finding | None:
     finding.advice = (
         "save asynchronously (torch.distributed.checkpoint async_save), less often, or to a local SSD first"
     )
+    if rate < MIB:
+        finding.advice = (
+            "it writes little and waits for it often: sync (flush, fsync) less often, or save asynchronously"
+        )
+    elif limit is not None and limit[0].direction == "write":
+        share = 100 * limit[1] / limit[0].per_s
+        finding.inform("limit_percent", share, "%", f"its writes run at {share:.0f} % of its cgroup's limit")
+        finding.advice = "raise the write limit of its cgroup (io.max, blkio.throttle), or save asynchronously"
     return finding
 
 
@@ -115,8 +127,10 @@ def _saving(moments: tuple[Moment, ...]) -> frozenset[float]:
     times: list[float] = []
     saving = False
     for moment in moments:
-        if _written(moment) >= WRITING or moment.ranks.waiting("writeback") >= _HELD:
+        if _written(moment) >= WRITING or moment.ranks.waiting("writeback") >= _HELD or _is_writing_away(moment):
             saving = True
+        elif saving and moment.ranks.waiting("fuse", "network") >= _HELD:
+            saving = (moment.main_read or 0.0) < _SOME
         elif saving:
             flushed = max((known(row.write_bytes_per_s) or 0.0 for row in moment.devices), default=0.0)
             saving = (_held(moment) or 0.0) >= _HELD and flushed >= max(WRITING / 4, moment.rank_read or 0.0)
@@ -125,17 +139,48 @@ def _saving(moments: tuple[Moment, ...]) -> frozenset[float]:
     return frozenset(times)
 
 
+def _is_writing_away(moment: Moment) -> bool:
+    """Whether the main process waits for a file server or FUSE that takes what it writes, however little that is."""
+    written = moment.rank_logical_write or 0.0
+    return moment.ranks.waiting("fuse", "network") >= _HELD and written >= max(_SOME, moment.main_read or 0.0)
+
+
 def _relevant(scene: Scene, saving: frozenset[float]) -> tuple[Moment, ...]:
-    """The window, or the longer past when saving came back in it and is due again soon."""
-    if any(moment.time in saving for moment in scene.moments):
+    """What the rule is about: whole episodes of saving, and where they come back, one period of them at least.
+
+    Without any in the window, and none due again soon, it is the window.
+    """
+    episodes = _episodes(scene.settled, saving)
+    if not episodes or not scene.moments:
         return scene.moments
-    ends = [
-        moment.time for moment, after in pairwise(scene.settled) if moment.time in saving and after.time not in saving
-    ]
-    if len(ends) < 2 or not scene.moments:
-        return scene.moments
-    period = min(ends[-1] - ends[-2], _MOST_PERIOD_S)
-    return scene.settled if scene.moments[-1].time - ends[-1] < _RECURRENCE * period else scene.moments
+    now, since = scene.moments[-1].time, scene.moments[0].time
+    last = episodes[-1]
+    period = min(last.start - episodes[-2].start, _MOST_PERIOD_S) if len(episodes) > 1 else 0.0
+    if now - last.end < _RECURRENCE * period:
+        since = min(since, max(now - period, scene.settled[0].time) + _NEXT)
+    elif last.end >= since:
+        since = min(since, last.start)
+    return tuple(moment for moment in scene.settled if moment.time >= since)
+
+
+class _Episode(NamedTuple):
+    """The times of the first and the last moment of saving."""
+
+    start: float
+    end: float
+
+
+def _episodes(moments: tuple[Moment, ...], saving: frozenset[float]) -> list[_Episode]:
+    """Saving that pauses for a moment only is one episode."""
+    episodes: list[_Episode] = []
+    for moment in moments:
+        if moment.time not in saving:
+            continue
+        if episodes and moment.time - episodes[-1].end <= _PAUSE_S:
+            episodes[-1] = _Episode(episodes[-1].start, moment.time)
+        else:
+            episodes.append(_Episode(moment.time, moment.time))
+    return episodes
 
 
 def _written(moment: Moment) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iodash.diagnosis.finding import Finding
-from iodash.diagnosis.rules.waits import MIB, idle_loaders, idle_words, per_second, starved
+from iodash.diagnosis.rules.waits import MIB, group_words, idle_loaders, idle_words, per_second, starved
 from iodash.diagnosis.signals import HARD_THROTTLES
 
 if TYPE_CHECKING:
@@ -73,13 +73,18 @@ def gpu_resident_idle(scene: Scene) -> Finding | None:
         finding.support("gap_percent", 0.0, "%", 1, "not a single sample shows a gap, as between the steps of training")
     if active is not None and active >= 80:
         finding.oppose("sm_active_percent", active, "%", 80, f"{active:.0f} % of its processors work")
+    finding.advice = "look for tiny kernels or too small a batch, and for a rank that the others wait for"
     lowest = scene.mean(lambda moment: moment.util_lowest)
     if len(scene.job.gpus) > 1 and lowest is not None and 100 - idle - lowest > 10:
         finding.support("util_lowest_percent", lowest, "%", 90, f"another GPU of the job is used only {lowest:.0f} %")
+        late = scene.latest_rank()
+        if late is not None:
+            finding.processes = (late.row.key,)
+            who = f"rank {late.number}" if late.number is not None else "the process"
+            finding.advice = f"the others wait for {who} (PID {late.row.key.pid}), whose GPU works least: look there"
     elif len(scene.job.gpus) == 1:
         finding.ceiling = "medium"
     finding.summary = f"a kernel is on the GPU {100 - idle:.0f} % of the time but hardly works"
-    finding.advice = "look for a rank that the others wait for; on one GPU, for tiny kernels or too small a batch"
     return finding
 
 
@@ -137,34 +142,57 @@ def host_dispatch(scene: Scene) -> Finding | None:
     if main is None:
         main = scene.of("ranks", "cpu")
     idle = scene.idle
-    if not starved(scene) or main is None or main < (BOUND if idle is None else min(BOUND, max(25.0, 0.7 * idle))):
+    if (
+        scene.never_ran
+        or not starved(scene)
+        or main is None
+        or main < (BOUND if idle is None else min(BOUND, max(10.0, 0.7 * idle)))
+    ):
         return None
     finding = Finding("host_dispatch")
     text = f"the main thread uses {main:.0f} % of one CPU"
     finding.support("main_thread_cpu_percent", main, "%", BOUND if main >= BOUND else idle, text)
     ahead = idle_loaders(scene)
-    if main < BOUND and (ahead is None or ahead < 50):
+    if main < BOUND and (ahead is None or ahead < 50 or main < 25):
         finding.ceiling = "medium"
-    read = scene.mean(lambda moment: moment.rank_logical_read) or 0.0
+    read = scene.mean(lambda moment: moment.main_read)
+    if read is None:
+        read = scene.mean(lambda moment: moment.rank_logical_read) or 0.0
     faults = scene.mean(lambda moment: moment.major_faults) or 0.0
     if read < 0.25 * MIB and faults < 20:
         finding.support("main_read", read, "B/s", 0.25 * MIB, "it reads next to nothing itself")
-    if scene.job.workers:
-        busy = scene.of("workers", "cpu")
+    if scene.loaders != "ranks":
+        busy = scene.of(scene.loaders, "cpu")
         if busy is not None and busy > 60:
             finding.oppose(
-                "worker_cpu_percent", busy, "%", 60, f"the workers are busy too ({busy:.0f} % of a CPU each)"
+                "worker_cpu_percent",
+                busy,
+                "%",
+                60,
+                f"{group_words(scene.loaders)} are busy too ({busy:.0f} % of a CPU each)",
             )
         elif ahead is not None and ahead >= 50:
             finding.support(
-                "worker_queue_wait_percent", ahead, "%", 50, f"the workers wait for work {ahead:.0f} % of the time"
+                "worker_queue_wait_percent",
+                ahead,
+                "%",
+                50,
+                f"{group_words(scene.loaders)} wait for work {ahead:.0f} % of the time",
             )
         elif busy is not None and busy < 30:
-            finding.inform("worker_cpu_percent", busy, "%", f"the workers use {busy:.0f} % of a CPU each")
+            finding.inform(
+                "worker_cpu_percent", busy, "%", f"{group_words(scene.loaders)} use {busy:.0f} % of a CPU each"
+            )
     if idle is None:
         finding.ceiling = "low"
     finding.summary = f"one core launches work too slowly ({main:.0f} % CPU in the main thread); {idle_words(scene)}"
     finding.advice = (
         "fewer, larger kernels: bigger batch, torch.compile or CUDA graphs; less Python per step, fewer .item()"
     )
+    if scene.loaders == "ranks":
+        finding.summary = (
+            f"the main thread launches work too slowly, or prepares batches itself ({main:.0f} % CPU); "
+            f"{idle_words(scene)}"
+        )
+        finding.advice += "; DataLoader workers if it prepares batches"
     return finding

@@ -30,7 +30,7 @@ def io_throttled(scene: Scene) -> Finding | None:
     """A cgroup limit holds the job's I/O down while the device has time to spare."""
     if not starved(scene):
         return None
-    reached = _reached(scene)
+    reached = reached_limit(scene)
     if reached is None:
         return None
     limit, rate = reached
@@ -59,7 +59,7 @@ def io_throttled(scene: Scene) -> Finding | None:
     return finding
 
 
-def _reached(scene: Scene) -> tuple[IoLimit, float] | None:
+def reached_limit(scene: Scene) -> tuple[IoLimit, float] | None:
     """The limit that is used the most, when it is used at least 80 %."""
     rates: dict[IoLimit, list[float | None]] = {}
     for moment in scene.moments:
@@ -77,8 +77,8 @@ def cpu_limited(scene: Scene) -> Finding | None:
     finding = Finding("cpu_limited")
     throttled, quota = scene.cgroup("cpu_throttled_percent"), scene.cgroup("cpu_quota")
     used = scene.mean(lambda moment: moment.cpu)
-    delay = max(scene.of("ranks", "run_delay") or 0.0, scene.of("workers", "run_delay") or 0.0)
-    cpu = max(scene.of("ranks", "main_cpu") or 0.0, scene.of("workers", "main_cpu") or 0.0)
+    delay = max(scene.of("ranks", "run_delay") or 0.0, scene.of(scene.loaders, "run_delay") or 0.0)
+    cpu = max(scene.of("ranks", "main_cpu") or 0.0, scene.of(scene.loaders, "main_cpu") or 0.0)
     idle = scene.system("cpu_idle_percent")
     exhausted = idle is not None and idle <= EXHAUSTED
     if throttled is not None and throttled >= 20:
@@ -107,6 +107,16 @@ def cpu_limited(scene: Scene) -> Finding | None:
         finding.advice = (
             "more cores per GPU, fewer workers or torch threads (OMP_NUM_THREADS=1), decode on the GPU (DALI)"
         )
+        other = scene.busiest_by_cpu() if exhausted and own < cores / 2 else None
+        if other is not None:
+            neighbour, taken = other
+            finding.processes = (neighbour.key,)
+            finding.inform(
+                "neighbour_cpu_percent", taken, "%", f"{neighbour.name} ({neighbour.key.pid}) uses {taken:.0f} %"
+            )
+            finding.advice = (
+                f"others take the CPUs, most of all {neighbour.name} ({neighbour.key.pid}): move or slow them"
+            )
     else:
         return None
     waited = disk_wait(scene, scene.loaders)

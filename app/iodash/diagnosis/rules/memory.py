@@ -61,7 +61,7 @@ def memory_pressure(scene: Scene) -> Finding | None:
             15,
             f"{whose} waits for memory {some or 0:.0f} % of the time",
         )
-    waiting = max(scene.waiting("ranks", "memory"), scene.waiting("workers", "memory"))
+    waiting = max(scene.waiting("ranks", "memory"), scene.waiting(scene.loaders, "memory"))
     if waiting >= WAITING:
         finding.support("memory_wait_percent", waiting, "%", WAITING, f"the job waits in reclaim {waiting:.0f} %")
     if not finding.supporting:
@@ -137,5 +137,8 @@ def shared_memory_full(scene: Scene) -> Finding | None:
     if not scene.job.workers:
         finding.oppose("workers", 0, "", 1, "there are no workers that would need it")
     finding.summary = f"/dev/shm is {fill:.0f} % full, so the workers can't hand over batches; {idle_words(scene)}"
-    finding.advice = "docker run --shm-size=16g (or --ipc=host); fewer workers or a smaller prefetch_factor"
+    finding.advice = (
+        "docker run --shm-size=16g (or --ipc=host); fewer workers or a smaller prefetch_factor; "
+        "remove what dead runs left there (ls -l /dev/shm)"
+    )
     return finding

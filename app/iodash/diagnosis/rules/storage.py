@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 SMALL_READ = 32 * 1024.0
 """Mean read size below which a data set of many small files or random reads is at work."""
 
+ONE_REQUEST = 1.3
+"""Mean queue length up to which a device is asked for one thing at a time, and may be able to do more."""
+
 _REMOTE_BLOCKLESS = ("nfs", "cifs", "fuse", "other")
 
 
@@ -59,11 +62,14 @@ def network_storage(scene: Scene) -> Finding | None:
     remote = [place for place in scene.places if place.kind in _REMOTE_BLOCKLESS]
     waited = remote_wait(scene, group)
     blocked = scene.of(group, "blocked") or 0.0
-    if not remote and not scene.remote_sockets:
+    sockets = group != "ranks" and scene.waiting(group, "socket") >= WAITING
+    if not remote and not scene.remote_sockets and not sockets:
         return None
     local_read = scene.mean(lambda moment: moment.read) or 0.0
     busiest = max((scene.device(disk.name, "util_percent") or 0.0 for disk in scene.disks), default=0.0)
-    name = remote[0].served_by if remote else "other hosts (sockets)"
+    name = remote[0].served_by if remote else "a server elsewhere (sockets)"
+    if not remote and not scene.remote_sockets:
+        name = "a server on this host (sockets)"
     finding = Finding("network_storage", devices=tuple(device for place in remote for device in place.devices))
     share = max(waited, blocked if _only_remote(scene, remote, busiest) else 0.0)
     if share >= WAITING:
@@ -132,7 +138,7 @@ def _only_remote(scene: Scene, remote: list[DataPlace], busiest: float) -> bool:
 def small_reads(scene: Scene) -> Finding | None:
     """Many small or random reads, mostly the job's own, with workers that wait for them."""
     waited = disk_wait(scene, scene.loaders)
-    if not starved(scene) or not scene.job.workers or waited is None or waited < WAITING:
+    if not starved(scene) or scene.loaders == "ranks" or waited is None or waited < WAITING:
         return None
     for disk in scene.disks:
         size, reads = scene.device(disk.name, "read_size_bytes"), scene.device(disk.name, "reads_per_s")
@@ -142,7 +148,8 @@ def small_reads(scene: Scene) -> Finding | None:
         finding.support(
             "read_size_bytes", size, "B", SMALL_READ, f"{reads:.0f} reads/s of {size / 1024:.0f} KiB on {disk.name}"
         )
-        finding.support("blocked_percent", waited, "%", WAITING, f"the loader workers wait {waited:.0f} % of the time")
+        who = group_words(scene.loaders)
+        finding.support("blocked_percent", waited, "%", WAITING, f"{who} wait {waited:.0f} % of the time")
         _oppose_if_cpu_bound(finding, scene, waited)
         oppose_if_loaders_are_ahead(finding, scene)
         finding.summary = (
@@ -162,7 +169,7 @@ def device_saturated(scene: Scene) -> Finding | None:
     waited = disk_wait(scene, group)
     if not starved(scene):
         return None
-    best: tuple[Finding, DeviceRow] | None = None
+    best: tuple[Finding, DeviceRow, bool] | None = None
     for disk in scene.disks:
         states = scene.device_states(disk.name)
         full = sum(states.get(state, 0.0) for state in ("saturated", "queued", "slow"))
@@ -180,20 +187,28 @@ def device_saturated(scene: Scene) -> Finding | None:
             finding.oppose("blocked_percent", waited, "%", 15, f"{group_words(group)} hardly wait for it")
         if not finding.supporting or waited is None or waited < 15:
             continue
-        if group == "ranks" and full < 30:
-            finding.oppose("workers", 0, "", 1, "one process at a time reads: more could be asked of it")
+        queue = scene.device(disk.name, "queue_length") or 0.0
+        alone = full < 30 and queue <= ONE_REQUEST
+        if alone:
+            text = f"it has {queue:.1f} requests at a time: more could be asked of it"
+            finding.oppose("queue_length", queue, "", ONE_REQUEST, text)
         _oppose_if_cpu_bound(finding, scene, waited)
         oppose_if_loaders_are_ahead(finding, scene)
         if best is None or finding.weight > best[0].weight:
-            best = finding, disk
+            best = finding, disk, alone
     if best is None:
         return None
-    finding, disk = best
+    finding, disk, alone = best
     own, wait = _own_share(scene, disk), scene.device(disk.name, "read_await_ms")
     by = _blame(finding, scene, own)
     finding.inform("own_share_percent", own, "%", f"{own:.0f} % of its traffic is the job's")
     after = f", reads wait {milliseconds(wait)} ms" if wait is not None else ""
     finding.summary = f"{disk.name} is at its limit{by}: {idle_words(scene)}{after}"
+    if alone and not by:
+        finding.summary = f"{disk.name} is asked for one read after the other: {idle_words(scene)}{after}"
+        finding.advice = (
+            "more workers or a larger prefetch_factor, so that it serves several at once; then a faster disk"
+        )
     return finding
 
 

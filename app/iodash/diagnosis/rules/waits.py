@@ -36,7 +36,7 @@ def starved(scene: Scene) -> bool:
 
 def group_words(group: Group) -> str:
     """How a group is called in a sentence."""
-    return "the loader workers" if group == "workers" else "the main process"
+    return {"workers": "the loader workers", "threads": "the loader threads", "ranks": "the main process"}[group]
 
 
 def disk_wait(scene: Scene, group: Group) -> float | None:
@@ -63,8 +63,8 @@ def idle_loaders(scene: Scene) -> float | None:
     """
     if scene.loaders == "ranks" or scene.waiting("ranks", "queue") >= 60:
         return None
-    looks = scene.of("workers", "looks")
-    return scene.waiting("workers", "queue") if looks else None
+    looks = scene.of(scene.loaders, "looks")
+    return scene.waiting(scene.loaders, "queue") if looks else None
 
 
 def oppose_if_loaders_are_ahead(finding: Finding, scene: Scene) -> None:
@@ -72,7 +72,11 @@ def oppose_if_loaders_are_ahead(finding: Finding, scene: Scene) -> None:
     ahead = idle_loaders(scene)
     if ahead is not None and ahead > 60:
         finding.oppose(
-            "worker_queue_wait_percent", ahead, "%", 60, f"the workers wait for work {ahead:.0f} % of the time"
+            "worker_queue_wait_percent",
+            ahead,
+            "%",
+            60,
+            f"{group_words(scene.loaders)} wait for work {ahead:.0f} % of the time",
         )
 
 

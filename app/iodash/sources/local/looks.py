@@ -1,4 +1,4 @@
-"""Looks at the main threads of job members several times a second: running, or waiting, and for what."""
+"""Looks at threads of job members several times a second: running, or waiting, and for what."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from iodash.formatting.safe_text import safe_text
 from iodash.model.members import MemberCounters
 from iodash.model.missing import Missing
+from iodash.sources.local.kept_file import read_bytes
+from iodash.sources.local.process_files import parse_io
+from iodash.sources.local.tracked import IO_BYTES
 from iodash.sources.local.wait_kinds import wait_kind
 
 if TYPE_CHECKING:
@@ -30,12 +34,14 @@ _NANOSECONDS = 1e9
 
 @dataclass(slots=True)
 class _Watched:
-    """One member: its kept descriptors and what was seen so far."""
+    """One thread: its kept descriptors and what was seen so far."""
 
     key: ProcessKey
+    name: str
     stat: int
     wchan: int
     schedstat: int
+    io: int = -1
     looks: int = 0
     running: int = 0
     blocked: int = 0
@@ -44,7 +50,7 @@ class _Watched:
     gone: bool = False
 
     def close(self) -> None:
-        for descriptor in (self.stat, self.wchan, self.schedstat):
+        for descriptor in (self.stat, self.wchan, self.schedstat, self.io):
             if descriptor >= 0:
                 os.close(descriptor)
 
@@ -66,7 +72,7 @@ def _pread(descriptor: int, size: int) -> bytes:
 
 
 class Looks:
-    """Counts what members' main threads are found doing. The looking thread lives only while somebody is watched.
+    """Counts what members' threads are found doing. The looking thread lives only while somebody is watched.
 
     A look is one state and one kernel function, about 15 µs. None of these files can block on the process looked at.
     """
@@ -79,11 +85,14 @@ class Looks:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def watch(self, keys: frozenset[ProcessKey]) -> None:
-        """Sets whom to look at from now on."""
+    def watch(self, keys: frozenset[ProcessKey], with_io: frozenset[ProcessKey] = frozenset()) -> None:
+        """Sets whom to look at from now on: main threads, or other ones where `tid` is set.
+
+        Of those in `with_io` the thread's own bytes are read too.
+        """
         if keys == self._watched.keys():
             return
-        opened = [self._open(key) for key in keys if key not in self._watched]
+        opened = [self._open(key, own_io=key in with_io) for key in keys if key not in self._watched]
         with self._lock:
             for key in [key for key in self._watched if key not in keys]:
                 self._watched.pop(key).close()
@@ -104,12 +113,15 @@ class Looks:
         self._wake.set()
         self.watch(frozenset())
 
-    def _open(self, key: ProcessKey) -> _Watched:
-        thread = self._procfs / str(key.pid) / "task" / str(key.pid)
-        return _Watched(key, _open(thread / "stat"), _open(thread / "wchan"), _open(thread / "schedstat"))
+    def _open(self, key: ProcessKey, *, own_io: bool) -> _Watched:
+        thread = self._procfs / str(key.pid) / "task" / str(key.tid or key.pid)
+        name = safe_text(read_bytes(thread / "comm") or b"") if key.tid else ""
+        io = _open(thread / "io") if own_io else -1
+        return _Watched(key, name, _open(thread / "stat"), _open(thread / "wchan"), _open(thread / "schedstat"), io)
 
     def _counters(self, one: _Watched) -> MemberCounters:
         cpu, delay = _schedstat(_pread(one.schedstat, 128))
+        logical_read, logical_write, read = _own_io(_pread(one.io, IO_BYTES))
         return MemberCounters(
             key=one.key,
             read_at=time.monotonic(),
@@ -120,6 +132,10 @@ class Looks:
             blocked=one.blocked,
             waits=dict(one.waits),
             waits_readable=one.waits_readable,
+            name=one.name,
+            logical_read_bytes=logical_read,
+            logical_write_bytes=logical_write,
+            read_bytes=read,
         )
 
     def _look_on(self) -> None:
@@ -151,6 +167,15 @@ def _look(one: _Watched) -> None:
     if kind is not None:
         one.waits_readable = True
         one.waits[kind] = one.waits.get(kind, 0) + 1
+
+
+def _own_io(content: bytes) -> tuple[Count, Count, Count]:
+    """Bytes read and written by calls and read from devices, of one thread."""
+    try:
+        io = parse_io(content)
+    except ValueError:
+        return Missing.NOT_MEASURED, Missing.NOT_MEASURED, Missing.NOT_MEASURED
+    return io.logical_read_bytes, io.logical_write_bytes, io.read_bytes
 
 
 def _schedstat(content: bytes) -> tuple[Number, Count]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from iodash.model.members import CgroupCounters, IoLimit, JobReadings, MemberFacts
 from iodash.model.missing import Missing
 from iodash.sources.daemon import DaemonExecutor
+from iodash.sources.local.busy_threads import BusyThreads
 from iodash.sources.local.cgroups import Cgroup, CgroupLimits, IoAmount, parse_flat
 from iodash.sources.local.containers import limits_path
 from iodash.sources.local.job_facts import member_facts
@@ -38,15 +39,20 @@ class MemberReader:
         self._procfs = procfs
         self._sysfs = sysfs
         self._looks = Looks(procfs)
+        self._threads = BusyThreads(procfs)
         self._facts = _FactsBeside(procfs, sysfs)
         self._groups: dict[ProcessKey, str] = {}
         self._cgroups: dict[str, _Group] = {}
         self._mounts: MountReader | None = None
         self._blocks = Blocks(sysfs)
 
-    def read(self, members: frozenset[ProcessKey]) -> JobReadings:
-        """The counters of the members now, with the newest facts. Never waits for a process."""
-        self._looks.watch(members)
+    def read(self, members: frozenset[ProcessKey], threaded: frozenset[ProcessKey] = frozenset()) -> JobReadings:
+        """The counters of the members now, with the newest facts. Never waits for a process.
+
+        Of those in `threaded` the threads beside the main one that have work are read as well.
+        """
+        threads = self._threads.busy(threaded)
+        self._looks.watch(members | threads, with_io=threaded | threads)
         if not members:
             self._groups.clear()
             self._cgroups.clear()

@@ -120,7 +120,7 @@ class LocalSource:
             self._wait_for_gpu = False
         gpu_driver, gpus = self._gpu.read(processes.keys())
         self._gpu.start()
-        readings = self._members.read(demand.members)
+        readings = self._members.read(demand.members, demand.threaded)
         unreadable = self._processes.unreadable if self._processes is not None else 0
         return Sample(
             time=now,
