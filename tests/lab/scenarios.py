@@ -181,6 +181,16 @@ def _stalled(ground: Ground) -> None:
     ground.stall()
 
 
+def _checkpoint_on_fuse(ground: Ground) -> None:
+    path = ground.fuse(1, 20 * MIB, mb_per_s=10) / "shard-00000.bin"
+    ground.train(_hot(ground, checkpoint_every=40, checkpoint_bytes=20 * MIB, checkpoint_path=path, in_place=True))
+
+
+def _neighbours_take_the_cores(ground: Ground) -> None:
+    ground.load(_loads("burn", 6))
+    ground.train(_hot(ground, cpu_ms=12, step_ms=30.0))
+
+
 SCENARIOS: tuple[Scenario, ...] = (
     Scenario(
         "disk saturated by the job",
@@ -340,6 +350,50 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario("unrelated disk load, fed", ("gpu_fed",), _unrelated),
     Scenario("busy data disk, hot data", ("gpu_fed",), _hot_on_a_busy_disk),
+    Scenario(
+        "loader threads, slow disk",
+        ("device_saturated",),
+        lambda g: g.train(_sequential(g, 30, start="threads", direct=True, cold=False)),
+        quick=True,
+    ),
+    Scenario(
+        "loader threads, small cold files",
+        ("small_reads",),
+        lambda g: g.train(
+            Run(
+                dataset=g.disk(1500, 6 * KIB, read_ms=4, parallel=8),
+                workers=4,
+                start="threads",
+                cold=True,
+                item_bytes=6 * KIB,
+                batch=32,
+                step_ms=25,
+            )
+        ),
+    ),
+    Scenario("loader threads, slow FUSE mount", ("network_storage",), lambda g: _fuse(g, start="threads")),
+    Scenario(
+        "loader threads, computing",
+        ("cpu_preprocessing",),
+        lambda g: g.train(_hot(g, start="threads", cpu_ms=20, step_ms=25.0)),
+    ),
+    Scenario(
+        "a forked server's worker, computing",
+        ("cpu_preprocessing",),
+        lambda g: g.train(_hot(g, workers=1, start="forkserver", cpu_ms=20, step_ms=25.0)),
+    ),
+    Scenario(
+        "spawned workers, slow disk",
+        ("device_saturated",),
+        lambda g: g.train(_sequential(g, 30, workers=2, start="spawn")),
+    ),
+    Scenario("checkpoints on a slow FUSE mount", ("checkpoint_write", "network_storage"), _checkpoint_on_fuse),
+    Scenario("neighbours take the cores", ("cpu_limited", "cpu_preprocessing"), _neighbours_take_the_cores),
+    Scenario(
+        "starts, computing",
+        ("unknown",),
+        lambda g: g.train(Run(workers=0, read="none", batch=1, dispatch_ms=100_000, step_ms=20)),
+    ),
     Scenario("sleeps", ("unknown",), lambda g: g.train(Run(workers=0, read="none", batch=1, wait_ms=400, step_ms=60))),
     Scenario("sleeps beside a busy disk", ("unknown",), _sleeps_beside_a_busy_disk),
     Scenario("workers sleep beside a busy disk", ("unknown",), _workers_sleep_beside_a_busy_disk),

@@ -25,7 +25,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tests.lab.nvml.busy import BusyFile
 
@@ -46,12 +46,14 @@ class Run:
 
     `cold` drops the cached pages of each file before it is read. `source` is HOST:PORT of an object store (objects.py)
     to read from instead of files. `shm_bytes` is what a batch takes in /dev/shm until it has been used. `spin` has the
-    main thread compute while it waits for the GPU, as CUDA does by default. `epoch_steps` starts the workers anew after
-    so many steps.
+    main thread compute while it waits for the GPU, as CUDA does by default. `start` is how workers are started: `fork`,
+    `spawn`, `forkserver`, or `threads` of the main process; `epoch_steps` starts them anew after so many steps.
+    `in_place` writes a checkpoint over the last one.
     """
 
     dataset: Path | None = None
     workers: int = 4
+    start: str = "fork"
     read: ReadPattern = "sequential"
     item_bytes: int = 1 << 20
     direct: bool = False
@@ -71,6 +73,7 @@ class Run:
     checkpoint_every: int = 0
     checkpoint_bytes: int = 64 << 20
     checkpoint_path: Path | None = None
+    in_place: bool = False
     asynchronous: bool = False
     busy: Path | None = None
     gpu: int = 0
@@ -168,12 +171,21 @@ def burn(seconds: float) -> None:
         hashlib.sha256(b"x" * 4096).digest()
 
 
-def load(run: Run, number: int, batches: multiprocessing.Queue[int], stop: multiprocessing.synchronize.Event) -> None:
-    """A loader worker: makes batches until it is told to stop. The queue's bound holds it back."""
+Batches: TypeAlias = "multiprocessing.Queue[int] | queue.Queue[int]"
+Stop: TypeAlias = "multiprocessing.synchronize.Event | threading.Event"
+
+
+def work(run: Run, number: int, batches: Batches, stop: Stop) -> None:
+    """A loader worker in a process of its own."""
     die_with_parent()
     set_name("pt_data_worker")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    load(run, number, batches, stop)
+
+
+def load(run: Run, number: int, batches: Batches, stop: Stop) -> None:
+    """Makes batches until it is told to stop. The queue's bound holds it back."""
     reader = Reader(run, run.seed + number)
     while not stop.is_set():
         for _ in range(run.batch):
@@ -188,7 +200,7 @@ def load(run: Run, number: int, batches: multiprocessing.Queue[int], stop: multi
                 continue
 
 
-def hand_over(run: Run, number: int, stop: multiprocessing.synchronize.Event) -> None:
+def hand_over(run: Run, number: int, stop: Stop) -> None:
     """Puts a batch into /dev/shm, at most `prefetch` of them; waits for room as long as there is none."""
     slots = itertools.cycle(range(run.prefetch)) if number not in _slots else _slots[number]
     _slots[number] = slots
@@ -213,8 +225,9 @@ class Trainer:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._stop = multiprocessing.Event()
-        self._batches: multiprocessing.Queue[int] = multiprocessing.Queue(max(1, run.workers * run.prefetch))
+        self._context = multiprocessing.get_context(None if run.start == "threads" else run.start)
+        self._stop: Stop = threading.Event() if run.start == "threads" else self._context.Event()
+        self._batches = self._make_queue()
         self._pinned: queue.Queue[int] = queue.Queue(1)
         self._workers: list[BaseProcess] = []
         self._writer: threading.Thread | None = None
@@ -252,13 +265,20 @@ class Trainer:
         """Ends the run after the step in progress."""
         self._stop.set()
 
+    def _make_queue(self) -> Batches:
+        room = max(1, self._run.workers * self._run.prefetch)
+        return queue.Queue(room) if self._run.start == "threads" else self._context.Queue(room)
+
     def _start_workers(self) -> None:
-        context = multiprocessing.get_context("fork")
         for number in range(self._run.workers):
-            worker = context.Process(target=load, args=(self._run, number, self._batches, self._stop), daemon=True)
-            worker.start()
-            self._workers.append(worker)
-        if self._workers and not self._pinning:
+            given = (self._run, number, self._batches, self._stop)
+            if self._run.start == "threads":
+                threading.Thread(target=load, args=given, daemon=True).start()
+            else:
+                worker = self._context.Process(target=work, args=given, daemon=True)  # type: ignore[attr-defined]
+                worker.start()
+                self._workers.append(worker)
+        if self._run.workers and not self._pinning:
             self._pinning = True
             threading.Thread(target=self._pin, name="pin", daemon=True).start()
 
@@ -268,7 +288,7 @@ class Trainer:
             worker.kill()
             worker.join()
         self._workers.clear()
-        self._batches = multiprocessing.Queue(max(1, self._run.workers * self._run.prefetch))
+        self._batches = self._make_queue()
         self._start_workers()
 
     def _pin(self) -> None:
@@ -302,7 +322,7 @@ class Trainer:
         if self._run.checkpoint_path is None:
             return
         if not self._run.asynchronous:
-            write_checkpoint(self._run.checkpoint_path, self._run.checkpoint_bytes)
+            write_checkpoint(self._run.checkpoint_path, self._run.checkpoint_bytes, in_place=self._run.in_place)
         elif self._writer is None or not self._writer.is_alive():
             arguments = (self._run.checkpoint_path, self._run.checkpoint_bytes)
             self._writer = threading.Thread(target=write_checkpoint, args=arguments, daemon=True)
@@ -310,7 +330,8 @@ class Trainer:
 
     def _end(self, gpu: BusyFile | None) -> None:
         self._stop.set()
-        self._batches.cancel_join_thread()
+        if not isinstance(self._batches, queue.Queue):
+            self._batches.cancel_join_thread()
         for worker in self._workers:
             worker.join(2)
             if worker.is_alive():
@@ -330,16 +351,17 @@ def wait_for_gpu(run: Run) -> None:
         pass
 
 
-def write_checkpoint(path: Path, size: int) -> None:
-    """Writes `size` bytes, syncs them, and puts them in the place of the last checkpoint."""
+def write_checkpoint(path: Path, size: int, *, in_place: bool = False) -> None:
+    """Writes `size` bytes, syncs them, and puts them in the place of the last checkpoint, or writes over that."""
     block = os.urandom(1 << 20)
-    unfinished = path.with_name(path.name + ".tmp")
-    with open(unfinished, "wb") as file:
+    unfinished = path if in_place else path.with_name(path.name + ".tmp")
+    with open(unfinished, "r+b" if in_place else "wb") as file:
         for _ in range(max(1, size >> 20)):
             file.write(block)
         file.flush()
         os.fsync(file.fileno())
-    unfinished.replace(path)
+    if not in_place:
+        unfinished.replace(path)
 
 
 def arguments(run: Run) -> list[str]:
@@ -372,6 +394,7 @@ def main() -> int:
 _OPTIONS: dict[str, type] = {
     "dataset": Path,
     "workers": int,
+    "start": str,
     "read": str,
     "item_bytes": int,
     "direct": bool,
@@ -391,6 +414,7 @@ _OPTIONS: dict[str, type] = {
     "checkpoint_every": int,
     "checkpoint_bytes": int,
     "checkpoint_path": Path,
+    "in_place": bool,
     "asynchronous": bool,
     "busy": Path,
     "gpu": int,

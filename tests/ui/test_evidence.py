@@ -8,6 +8,7 @@ import pytest
 
 from iodash.formatting.cells import cell_width
 from iodash.model.frame import Evidence, Frame, JobRow, Verdict
+from iodash.model.members import JobRows, MemberRow
 from iodash.model.missing import Missing
 from iodash.model.sample import GpuDriver, ProcessKey
 from iodash.model.settings import Settings
@@ -17,7 +18,7 @@ from iodash.ui.screens.details import DetailsScreen
 from iodash.ui.screens.evidence import EvidenceScreen
 from iodash.ui.screens.evidence_lines import amount, evidence_lines
 from iodash.ui.screens.job_lines import family
-from tests.ui.frames import GIB, NOW, device, frame, gpu, process, system, view
+from tests.ui.frames import GIB, MIB, NOW, device, frame, gpu, process, system, view
 from tests.ui.scripted import Stage, busy, stage
 
 SIZES = [(200, 60), (120, 40), (80, 24), (60, 16)]
@@ -209,6 +210,17 @@ async def test_the_details_of_a_member_begin_with_its_job() -> None:
         assert order == sorted(order)
         await it.give(starved(1, one_job=replace(job(), read_bytes_per_s=3.0 * GIB)))
         assert "read 3.00G/s" in it.text()
+
+
+async def test_threads_that_load_stand_beneath_their_rank() -> None:
+    key = process(4120).key._replace(tid=4125)
+    thread = MemberRow(key, 3.0, 0.0, 10, 0.0, 90.0, {}, True, "loader", read_bytes_per_s=32.0 * MIB)
+    one = replace(starved(), readings=JobRows(members={key: thread}))
+    async with stage() as it:
+        await it.give(one)
+        await it.press("down", "down", "enter")
+        line = it.line_with("│ thread loader")
+        assert line.split()[:6] == ["4125", "32.0M", "-", "3", "90", "│"]
 
 
 async def test_the_details_of_another_process_name_no_job() -> None:

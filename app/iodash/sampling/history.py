@@ -116,10 +116,19 @@ def job_subject(name: str) -> str:
 def _job_values(frame: Frame, job: JobRow) -> tuple[Number, ...]:
     blocked = job.worker_blocked_percent
     if not job.workers:
-        members = [member for key in job.ranks if (member := frame.readings.members.get(key)) is not None]
-        shares = [share for member in members if not isinstance(share := member.blocked_percent, Missing)]
-        blocked = sum(shares) / len(shares) if shares else Missing.NOT_MEASURED
+        blocked = _most_blocked(frame, job)
     return blocked, job.cpu_percent, job.read_bytes_per_s, job.write_bytes_per_s
+
+
+def _most_blocked(frame: Frame, job: JobRow) -> Number:
+    """Of each rank the share of its most blocked thread, the mean over the ranks: without workers threads load."""
+    most: dict[int, float] = {}
+    ranks = {key.pid for key in job.ranks}
+    for key, member in frame.readings.members.items():
+        share = member.blocked_percent
+        if key.pid in ranks and not isinstance(share, Missing):
+            most[key.pid] = max(share, most.get(key.pid, 0.0))
+    return sum(most.values()) / len(most) if most else Missing.NOT_MEASURED
 
 
 class History:

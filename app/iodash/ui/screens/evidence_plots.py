@@ -114,7 +114,7 @@ def _wait_tracks(axis: _Axis, job: JobRow | None) -> list[Track]:
     tracks: list[Track] = []
     if job is not None:
         values = axis.values(job_subject(job.name), "blocked_percent")
-        label = "workers in D" if job.workers else "main in D"
+        label = "workers in D" if job.workers else "threads in D"
         newest = next((value for value in reversed(values) if value is not None), Missing.NOT_MEASURED)
         tracks.append(axis.share(label, "warn", values, newest))
     stall = axis.frame.system.pressure_io_some_percent

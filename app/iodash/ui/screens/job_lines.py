@@ -23,7 +23,8 @@ _HEADING = f"{'PID':>9} {'READ/s':>6} {'WRITE/s':>7} {'CPU%':>5} {'WAIT%':>5}  P
 def job_lines(frame: Frame, view: View, key: ProcessKey, width: int) -> list[Line]:
     """The job that a process belongs to, with every member; no line when it belongs to none.
 
-    WAIT% is the share of time in which the main thread of a member was found in state D.
+    WAIT% is the share of time in which the main thread of a member was found in state D. Other threads of ranks that
+    have work stand beneath them, under their own numbers.
     """
     job = next((job for job in frame.jobs if any(member.pid == key.pid for member in job.members)), None)
     if job is None:
@@ -50,7 +51,25 @@ def job_lines(frame: Frame, view: View, key: ProcessKey, width: int) -> list[Lin
     ]
     for member, depth in family(job, rows):
         lines.append(_member(member, depth, rows.get(member.pid), job, frame, view, mine=member.pid == key.pid))
+        if member in job.ranks:
+            lines += _threads(member, frame, view)
     return [fitted(line, width, ellipsis) for line in lines]
+
+
+def _threads(rank: ProcessKey, frame: Frame, view: View) -> list[Line]:
+    found = [thread for key, thread in frame.readings.members.items() if key.tid and key.pid == rank.pid]
+    stem = "  " if view.ascii else "│ "
+    return [
+        [
+            (f" {thread.key.tid:>8}", ""),
+            (f" {byte_amount(thread.read_bytes_per_s, view.units):>6}", "read"),
+            (f" {byte_amount(Missing.NOT_MEASURED):>7}", "write"),
+            (f" {percent(thread.main_thread_cpu_percent):>5} {percent(thread.blocked_percent):>5}  ", ""),
+            (stem, "quiet"),
+            (f"thread {thread.name}", ""),
+        ]
+        for thread in sorted(found, key=lambda thread: thread.key.tid)
+    ]
 
 
 def family(job: JobRow, rows: dict[int, ProcessRow]) -> list[tuple[ProcessKey, int]]:
