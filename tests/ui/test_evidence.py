@@ -220,7 +220,7 @@ async def test_threads_that_load_stand_beneath_their_rank() -> None:
         await it.give(one)
         await it.press("down", "down", "enter")
         line = it.line_with("│ thread loader")
-        assert line.split()[:6] == ["4125", "32.0M", "-", "3", "90", "│"]
+        assert line.split()[1:7] == ["4125", "32.0M", "-", "3", "90", "│"]
 
 
 async def test_the_details_of_another_process_name_no_job() -> None:
