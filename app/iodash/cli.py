@@ -6,12 +6,13 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from iodash.commands.options import OPTIONS, Parser, add_help_and_version, add_options, near, settings_of
 from iodash.config import configured_settings
 from iodash.model.failure import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from iodash.commands.options import Parser
 
 COMMANDS: dict[str, str] = {
     "iotop": "processes as iotop prints them; without -b the screen, processes in full",
@@ -32,10 +33,16 @@ def run(arguments: Sequence[str]) -> int:
         Failure: it could not be done.
         SystemExit: help or the version was printed.
     """
-    first = arguments[0] if arguments else ""
+    if not arguments:  # nothing to parse: the first frame need not wait for a parser
+        from iodash.commands.dashboard import run_dashboard
+
+        return run_dashboard(configured_settings())
+    first = arguments[0]
     if first in COMMANDS:
         return _run_command(first, list(arguments[1:]))
     if first and not first.startswith("-"):
+        from iodash.commands.options import near
+
         raise UsageError(f"there is no command {first!r}{near(first, tuple(COMMANDS))} (see iodash --help)")
     return _run_dashboard_or_batch(arguments)
 
@@ -44,12 +51,16 @@ def _run_command(name: str, arguments: list[str]) -> int:
     module = import_module(f"iodash.commands.{name}")
     if hasattr(module, "main"):  # reads its words itself, since their order has a meaning
         return int(module.main(arguments))
+    from iodash.commands.options import Parser
+
     parser = Parser(prog="iodash")
     module.add_parser(parser.add_subparsers())
     return int(module.run(parser.parse_args([name, *arguments])))
 
 
 def _run_dashboard_or_batch(arguments: Sequence[str]) -> int:
+    from iodash.commands.options import settings_of
+
     parser = _parser()
     parsed = parser.parse_args(arguments)
     settings = settings_of(parsed, configured_settings())
@@ -67,6 +78,8 @@ def _run_dashboard_or_batch(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
+    from iodash.commands.options import OPTIONS, Parser, add_help_and_version, add_options
+
     commands = "\n".join(f"  {name:<10}{help_text}" for name, help_text in COMMANDS.items())
     parser = Parser(
         prog="iodash",

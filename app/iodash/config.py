@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from iodash.commands.options import OPTIONS, Option, near, words
 from iodash.model.settings import Settings
 from iodash.outputs.console import warn
 from iodash.outputs.folders import config_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from iodash.commands.options import Option
 
 
 def configured_settings() -> Settings:
@@ -50,6 +50,9 @@ def load_settings() -> tuple[Settings, list[str]]:
 def parse_settings(content: bytes, file: Path) -> tuple[Settings, list[str]]:
     """The same from the file's content; `file` only names it in the lines."""
     import tomllib
+    from argparse import ArgumentTypeError
+
+    from iodash.commands.options import OPTIONS, near
 
     try:
         table = tomllib.loads(content.decode())
@@ -65,7 +68,7 @@ def parse_settings(content: bytes, file: Path) -> tuple[Settings, list[str]]:
             continue
         try:
             settings = replace(settings, **{option.field: _value(option, value)})
-        except (argparse.ArgumentTypeError, TypeError) as error:
+        except (ArgumentTypeError, TypeError) as error:
             faults.append(f"{file}: {key}: {_one_line(str(error))}; ignored")
     return settings, faults
 
@@ -82,6 +85,8 @@ def _value(option: Option, value: Any) -> Any:
             raise TypeError("needs a whole number from 0 to 3")
         return value
     if option.kind == "many":
+        from iodash.commands.options import words
+
         items = value if isinstance(value, list) else [value]
         return tuple(parsed for item in items for parsed in words(option, _word(item)))
     if not (is_number or isinstance(value, str)):

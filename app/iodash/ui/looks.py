@@ -49,8 +49,10 @@ def look(widget: Widget, word: str) -> Style:
     return widget.screen.get_component_rich_style(f"look--{word}", default=base) if word else base
 
 
-def segments(widget: Widget, pieces: Iterable[tuple[str, str]]) -> list[Segment]:
-    """Pieces of text with the word for their look, ready to draw in `widget`."""
-    base = widget.rich_style
+def segments(widget: Widget, pieces: Iterable[tuple[str, str]], base: Style) -> list[Segment]:
+    """Pieces of text with the word for their look, ready to draw in `widget`; `base` is the widget's own style.
+
+    That style costs a walk up to the screen, so whoever draws many lines keeps it until styles are updated.
+    """
     style = widget.screen.get_component_rich_style
     return [Segment(text, style(f"look--{word}", default=base) if word else base) for text, word in pieces if text]

@@ -14,6 +14,7 @@ from iodash.ui.panels.panel import Panel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.style import Style
     from textual.geometry import Size
 
     from iodash.model.frame import Frame
@@ -77,6 +78,7 @@ class Lines(Panel):
         self._drawn: list[Line] = []
         self._drawn_size = (0, 0)
         self._strips: dict[int, Strip] = {}
+        self._base: Style | None = None
         self._height_wanted = 0
         self._shown: tuple[Frame, View] | None = None
 
@@ -114,17 +116,20 @@ class Lines(Panel):
 
     def on_focus(self) -> None:
         """The title shows where the keys go."""
+        self._base = None
         self._strips.clear()
         self.refresh()
 
     def on_blur(self) -> None:
         """The title shows where the keys go."""
+        self._base = None
         self._strips.clear()
         self.refresh()
 
     def notify_style_update(self) -> None:
         """Forgets what was drawn in the old colours."""
         super().notify_style_update()
+        self._base = None
         self._strips.clear()
 
     def render_line(self, y: int) -> Strip:
@@ -165,4 +170,6 @@ class Lines(Panel):
     def _strip(self, line: Sequence[Piece], width: int) -> Strip:
         if self.has_focus:
             line = [(text, "focused" if word == "title" else word) for text, word in line]
-        return Strip(segments(self, line)).crop_extend(0, width, self.rich_style)
+        if self._base is None:
+            self._base = self.rich_style
+        return Strip(segments(self, line, self._base)).crop_extend(0, width, self._base)

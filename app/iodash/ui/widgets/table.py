@@ -17,6 +17,7 @@ from iodash.ui.widgets.table_lines import Line, Piece, foot_line, heading_line, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
+    from rich.style import Style
     from textual import events
 
     from iodash.columns import Column
@@ -101,6 +102,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         self._drawn: list[Line] = []
         self._drawn_size = Size(0, 0)
         self._strips: dict[int, Strip] = {}
+        self._base: Style | None = None
         self.ascii = False
 
     # What is shown
@@ -247,6 +249,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     def notify_style_update(self) -> None:
         """Forgets what was drawn in the old colours."""
         super().notify_style_update()
+        self._base = None
         self._strips.clear()
 
     # Drawing
@@ -317,7 +320,9 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
             self._drawn = self._lines(self.size.height)
         strip = self._strips.get(y)
         if strip is None:
+            if self._base is None:
+                self._base = self.rich_style
             line = self._drawn[y] if y < len(self._drawn) else ()
-            strip = Strip(segments(self, line)).adjust_cell_length(self.size.width, self.rich_style)
+            strip = Strip(segments(self, line, self._base)).adjust_cell_length(self.size.width, self._base)
             self._strips[y] = strip
         return strip
