@@ -48,8 +48,10 @@ _UNSEEN_CPUS = 0.1
 NAMES_WAIT_S = 0.05
 NAMES_WAIT_IN_FULL_S = 0.2
 _NAMES_AGE_S = 5.0
-_NAMES_EVERY = 4
-_NAMES_IN_TURN = 512
+_NAMES_EVERY = 8
+"""Every so many sweeps those are asked whose names may have changed without a trace; each asking wakes a thread."""
+
+_NAMES_IN_TURN = 256
 
 
 class ProcessReader:
@@ -86,6 +88,7 @@ class ProcessReader:
         self._turn = 0
         self._fresh: list[Tracked] = []
         self._ask: list[Tracked] = []
+        self._ask_later: list[Tracked] = []
         self._in_turn: list[Tracked] = []
         self._boot_time = 0.0
         self._clock_ticks = 100
@@ -314,7 +317,7 @@ class ProcessReader:
             tracked.io_retry = 0.0
             self._ask.append(tracked)
         elif tracked.active_until > self._turn and time.monotonic() - tracked.asked_at > _NAMES_AGE_S:
-            self._ask.append(tracked)
+            self._ask_later.append(tracked)
 
     def _read_priority(self, tracked: Tracked) -> None:
         found = io_priority(tracked.number, tracked.stat.nice_class)
@@ -328,8 +331,9 @@ class ProcessReader:
             if not self._in_turn:
                 self._in_turn = list(self._known.values())
             some = 1 + len(self._known) // _NAMES_IN_TURN
-            self._ask += self._in_turn[-some:]
+            self._ask += self._in_turn[-some:] + self._ask_later
             del self._in_turn[-some:]
+            self._ask_later = []
         now = time.monotonic()
         for tracked in self._ask:
             tracked.asked_at = now
