@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from iodash.diagnosis.devices import DeviceStates
 from iodash.diagnosis.jobs import find_jobs, role_of
-from iodash.diagnosis.members import JobAccount
+from iodash.diagnosis.members import JobAccount, rank_utils
 from iodash.diagnosis.scene import SETTLED_S, WINDOW_S, Scene
 from iodash.diagnosis.signals import measure
 from iodash.diagnosis.verdicts import Line, judge, no_job, worst
@@ -17,7 +18,7 @@ from iodash.model.frame import ProcessRow
 from iodash.model.missing import Missing, known
 
 if TYPE_CHECKING:
-    from iodash.diagnosis.jobs import Job
+    from iodash.diagnosis.jobs import Job, Rank
     from iodash.diagnosis.signals import Moment
     from iodash.model.frame import DeviceRow, Frame, Verdict
     from iodash.model.members import DataPlace, MemberFacts
@@ -31,6 +32,9 @@ _REMEMBER_PLACES_S = 60.0
 _WANTED_MEMBERS = 128
 _WANTED_RANKS = 16
 _AT_WORK_PERCENT = 2.0
+_SMOOTHING_S = 5.0
+_LATE_PERCENT = 30.0
+_AT_WORK_WITH_OTHERS = 60.0
 _FEWEST_MOMENTS = 2
 
 
@@ -43,6 +47,8 @@ class _Case:
     line: Line = field(default_factory=Line)
     account: JobAccount = field(default_factory=JobAccount)
     worked: dict[ProcessKey, float] = field(default_factory=dict)
+    used: dict[ProcessKey, float] = field(default_factory=dict)
+    late: ProcessKey | None = None
 
 
 class Diagnosis:
@@ -89,12 +95,16 @@ class Diagnosis:
         _remember_places(case, frame, facts)
         places = tuple(place for _, place in case.places.values())
         cgroup = facts[0].cgroup if facts else None
+        late = _late_rank(case, frame, job)
+        focus = job if late is None else replace(job, ranks=(late,), others=())
         dormant = _dormant(case, frame, job)
-        case.moments.append(measure(frame, job, _device_names(frame, job, places), cgroup, dormant))
+        case.moments.append(measure(frame, focus, _device_names(frame, job, places), cgroup, job.rows, dormant))
         while case.moments and case.moments[0].time < frame.time - SETTLED_S:
             case.moments.popleft()
         scene = Scene(
-            job=job,
+            job=focus,
+            late=late,
+            rows=job.rows,
             frame=frame,
             moments=_window(case.moments),
             settled=tuple(case.moments),
@@ -148,6 +158,24 @@ def _window(moments: deque[Moment]) -> tuple[Moment, ...]:
         chosen.append(moment)
         covered += moment.seconds
     return tuple(reversed(chosen))
+
+
+def _late_rank(case: _Case, frame: Frame, job: Job) -> Rank | None:
+    """The rank that the others wait for in collectives, whose kernels keep their GPUs busy meanwhile: its GPU is used
+    clearly less than theirs. What holds it up holds all up.
+    """
+    now = rank_utils(frame, job)
+    part = min(1.0, frame.interval_s / _SMOOTHING_S)
+    case.used = {key: (before := case.used.get(key, used)) + part * (used - before) for key, used in now.items()}
+    ranks = {rank.row.key: rank for rank in job.ranks}
+    late = min(case.used, key=lambda key: case.used[key], default=None)
+    if late is None or len(case.used) < 2:
+        case.late = None
+        return None
+    usual = median(used for key, used in case.used.items() if key != late)
+    behind = _LATE_PERCENT if case.late != late else _LATE_PERCENT / 2
+    case.late = late if usual >= _AT_WORK_WITH_OTHERS and usual - case.used[late] >= behind else None
+    return None if case.late is None else ranks[case.late]
 
 
 def _dormant(case: _Case, frame: Frame, job: Job) -> frozenset[ProcessKey]:

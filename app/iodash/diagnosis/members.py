@@ -113,8 +113,8 @@ class JobAccount:
         ]
 
 
-def _lagging_ranks(frame: Frame, job: Job) -> list[ProcessKey]:
-    """Ranks whose GPU is used clearly less than those of the others, which wait for it in collectives."""
+def rank_utils(frame: Frame, job: Job) -> dict[ProcessKey, float]:
+    """Utilisation of the GPUs of each rank, in percent, as far as it is known."""
     by_index = {gpu.index: known(gpu.util_percent) for gpu in frame.gpus}
     utils: dict[ProcessKey, float] = {}
     for rank in job.ranks:
@@ -122,6 +122,12 @@ def _lagging_ranks(frame: Frame, job: Job) -> list[ProcessKey]:
         util = mean(by_index.get(index) for index in gpus)
         if util is not None:
             utils[rank.row.key] = util
+    return utils
+
+
+def _lagging_ranks(frame: Frame, job: Job) -> list[ProcessKey]:
+    """Ranks whose GPU is used clearly less than those of the others, which wait for it in collectives."""
+    utils = rank_utils(frame, job)
     if len(utils) < 2:
         return []
     usual = median(utils.values())

@@ -35,9 +35,10 @@ Group = Literal["ranks", "workers", "threads"]
 class Scene:
     """What the rules see of one job.
 
-    `moments` is the window, `settled` the longer past that ends with it. `places` are the mounts its files lie on,
-    `remote_sockets` its connections to other hosts, `shared_memory` the fill of /dev/shm in percent, `cpus_allowed` on
-    how many CPUs it may run.
+    `job` is that part of it which tells: all of it, or only the rank that the others wait for (`late`); `rows` are
+    all of its processes. `moments` is the window, `settled` the longer past that ends with it. `places` are the
+    mounts its files lie on, `remote_sockets` its connections to other hosts, `shared_memory` the fill of /dev/shm in
+    percent, `cpus_allowed` on how many CPUs it may run.
     """
 
     job: Job
@@ -48,11 +49,14 @@ class Scene:
     remote_sockets: int | None
     shared_memory: float | None
     cpus_allowed: float | None = None
+    late: Rank | None = None
+    rows: tuple[ProcessRow, ...] = ()
     loaders: Group = field(init=False)
     """Who loads the data: worker processes where there are any, else threads of the ranks, else their main threads."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loaders", self._find_loaders())
+        object.__setattr__(self, "rows", self.rows or self.job.rows)
 
     def _find_loaders(self) -> Group:
         if self.job.workers:
@@ -131,7 +135,7 @@ class Scene:
 
         Kernel threads only carry out what processes have asked for.
         """
-        mine = {row.key for row in self.job.rows}
+        mine = {row.key for row in self.rows}
         others = [
             (moved, row)
             for row in self.frame.processes
@@ -139,19 +143,9 @@ class Scene:
         ]
         return max(others, key=itemgetter(0), default=(0.0, None))[1]
 
-    def latest_rank(self) -> Rank | None:
-        """The rank whose GPU has been used the least in the newest frame."""
-        by_index = {gpu.index: util for gpu in self.frame.gpus if (util := known(gpu.util_percent)) is not None}
-        ranks = [
-            (min(by_index[index] for index in rank.row.gpus), place)
-            for place, rank in enumerate(self.job.ranks)
-            if not isinstance(rank.row.gpus, Missing) and rank.row.gpus and by_index.keys() >= set(rank.row.gpus)
-        ]
-        return self.job.ranks[min(ranks)[1]] if ranks else None
-
     def busiest_by_cpu(self) -> tuple[ProcessRow, float] | None:
         """The process outside of the job that uses the most CPU, with how much; None where none uses a tenth of one."""
-        mine = {row.key for row in self.job.rows}
+        mine = {row.key for row in self.rows}
         others = [
             (used, row) for row in self.frame.processes if (used := known(row.cpu_percent)) and row.key not in mine
         ]

@@ -130,16 +130,18 @@ def measure(
     job: Job,
     device_names: frozenset[str],
     cgroup_path: str | None,
+    all_rows: Sequence[ProcessRow] = (),
     dormant: frozenset[ProcessKey] = frozenset(),
 ) -> Moment:
     """The signals of `job` in `frame`. `device_names` are the devices that serve its data.
 
-    Workers in `dormant` are left out of the means: those of another loader, which is not asked at present.
+    `job` may be that part of a job which is looked at; bytes and CPU are those of `all_rows`. Workers in `dormant` are
+    left out of the means: those of another loader, which is not asked at present.
     """
     gpus = [gpu for gpu in frame.gpus if gpu.index in job.gpus and gpu.status == "ok"]
     ranks = [rank.row for rank in job.ranks]
     workers = [row for row in job.workers if row.key not in dormant]
-    rows = job.rows
+    rows = all_rows or job.rows
     words = tuple(sorted({word for gpu in gpus for word in _words(gpu)}))
     return Moment(
         time=frame.time,

@@ -14,6 +14,7 @@ from iodash.model.frame import Evidence, Verdict
 from iodash.model.missing import known
 
 if TYPE_CHECKING:
+    from iodash.diagnosis.jobs import Rank
     from iodash.diagnosis.scene import Scene
     from iodash.model.frame import Confidence, Frame
 
@@ -37,6 +38,8 @@ def judge(scene: Scene) -> Verdict:
         best = max(findings, key=lambda finding: finding.weight)
     else:
         best = _unknown(scene)
+    if scene.late is not None and best.cause not in NO_BLAME:
+        _name_late_rank(best, scene.late)
     evidence = (best.supporting + best.context + best.opposing)[:_MOST_EVIDENCE]
     return Verdict(
         cause=best.cause,
@@ -49,6 +52,13 @@ def judge(scene: Scene) -> Verdict:
         devices=best.devices,
         processes=best.processes,
     )
+
+
+def _name_late_rank(finding: Finding, late: Rank) -> None:
+    """A verdict on the rank that the others wait for says so."""
+    who = "one process" if late.number is None else f"rank {late.number}"
+    finding.summary = f"the others wait for {who} (PID {late.row.key.pid}): {finding.summary}"
+    finding.processes = (late.row.key, *finding.processes)
 
 
 def _deepest(findings: list[Finding]) -> Finding:

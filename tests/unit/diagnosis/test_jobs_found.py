@@ -236,6 +236,38 @@ def test_a_worker_that_is_stuck_while_others_work_is_a_straggler() -> None:
     assert [key.pid for key in done.jobs[0].stragglers] == [110]
 
 
+def _four_ranks(second: int, late_util: float, usual_util: float = 100.0) -> Frame:
+    ranks = [trainer(100 + n, n, ppid=90, cpu_percent=1.0) for n in range(4)]
+    loaders = [loader(200 + n, 100 + n, cpu_percent=95.0 if n == 2 else 1.0) for n in range(4)]
+    return frame(
+        processes=(process(90, "torchrun", command="torchrun train.py"), *ranks, *loaders),
+        gpus=tuple(gpu(n, util_percent=late_util if n == 2 else usual_util) for n in range(4)),
+        gpu_driver=OK,
+        time=1000.0 + second,
+    )
+
+
+def test_a_rank_that_the_others_wait_for_is_judged_alone_and_named() -> None:
+    diagnosis = Diagnosis()
+    for second in range(12):
+        verdict = diagnosis.complete(_four_ranks(second, 30.0)).verdict
+    assert verdict is not None
+    assert verdict.cause == "cpu_preprocessing"
+    assert verdict.summary.startswith("the others wait for rank 2 (PID 102): the loader worker is CPU-bound (95 %)")
+    assert "its GPU idles 70 % of the time" in verdict.summary
+    assert verdict.processes[0].pid == 102
+    assert verdict.job == "train.py:90"
+
+
+@pytest.mark.parametrize(("late", "usual"), [(85.0, 100.0), (20.0, 40.0)])
+def test_ranks_that_differ_somewhat_are_judged_together(late: float, usual: float) -> None:
+    diagnosis = Diagnosis()
+    for second in range(12):
+        verdict = diagnosis.complete(_four_ranks(second, late, usual)).verdict
+    assert verdict is not None
+    assert "others wait" not in verdict.summary
+
+
 def test_a_rank_that_the_others_wait_for_is_a_straggler() -> None:
     gpus = tuple(gpu(n, util_percent=20.0 if n == 1 else 100.0, processes=(gpu_process(100 + n),)) for n in range(4))
     launcher = process(90, "python3", command="torchrun train.py")

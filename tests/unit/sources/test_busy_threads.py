@@ -122,6 +122,20 @@ def test_a_process_of_many_busy_threads_gives_a_bounded_number(tmp_path: Path, m
     assert threads.busy(frozenset({key})) == chosen, "not counted again so soon"
 
 
+def test_a_thread_that_is_stuck_in_a_read_has_work_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    key = ProcessKey(7, 1)
+    threads = BusyThreads(tmp_path)
+    tasks(tmp_path, dict.fromkeys(range(7, 20), 5))
+    for tid in range(7, 20):
+        state = "D" if tid in (9, 12) else "S"
+        (tmp_path / "7/task" / str(tid) / "stat").write_text(f"{tid} (a) b) {state} 1 7")
+    threads.busy(frozenset({key}))
+    now += 1.0
+    assert {each.tid for each in threads.busy(frozenset({key}))} == {9, 12}
+
+
 def test_many_processes_are_counted_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
 

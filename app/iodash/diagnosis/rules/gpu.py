@@ -77,11 +77,6 @@ def gpu_resident_idle(scene: Scene) -> Finding | None:
     lowest = scene.mean(lambda moment: moment.util_lowest)
     if len(scene.job.gpus) > 1 and lowest is not None and 100 - idle - lowest > 10:
         finding.support("util_lowest_percent", lowest, "%", 90, f"another GPU of the job is used only {lowest:.0f} %")
-        late = scene.latest_rank()
-        if late is not None:
-            finding.processes = (late.row.key,)
-            who = f"rank {late.number}" if late.number is not None else "the process"
-            finding.advice = f"the others wait for {who} (PID {late.row.key.pid}), whose GPU works least: look there"
     elif len(scene.job.gpus) == 1:
         finding.ceiling = "medium"
     finding.summary = f"a kernel is on the GPU {100 - idle:.0f} % of the time but hardly works"

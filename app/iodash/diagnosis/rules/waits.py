@@ -25,6 +25,8 @@ def idle_words(scene: Scene) -> str:
     if idle is None:
         return "no GPU was seen, judged by the job's own waits"
     subject = "the GPU idles" if len(scene.job.gpus) == 1 else "the GPUs idle"
+    if scene.late is not None:
+        subject = "its GPU idles"
     return f"{subject} {idle:.0f} % of the time"
 
 

@@ -30,6 +30,7 @@ _SOON_S = 0.9
 _LATER_S = 4.0
 _SETTLED_S = 10.0
 _CPU_SHARE = 0.05
+_FEW = 64
 _NANOSECONDS = 1e9
 
 
@@ -75,9 +76,18 @@ class BusyThreads:
         before, seconds, chosen = counted.runs, now - counted.at, counted.chosen
         counted.runs, counted.at, counted.due = runs, now, now + _SOON_S
         if before or counted.chosen:
-            counted.chosen = frozenset(ProcessKey(*key[:2], tid) for tid in _most_at_work(before, runs, seconds))
+            at_work = _most_at_work(before, runs, seconds)
+            asked = list(runs) if len(runs) <= _FEW else [each.tid for each in counted.chosen]
+            stuck = [tid for tid in asked if tid not in at_work and self._is_blocked(key.pid, tid)]
+            tids = [*at_work, *stuck][:MOST_CHOSEN]
+            counted.chosen = frozenset(ProcessKey(*key[:2], tid) for tid in tids)
             counted.due = now + (_SETTLED_S if counted.chosen == chosen else _LATER_S)
         return len(runs)
+
+    def _is_blocked(self, pid: int, tid: int) -> bool:
+        """Whether a thread is in state D: it has not run because what it waits for doesn't come."""
+        stat = read_bytes(self._procfs / str(pid) / "task" / str(tid) / "stat") or b""
+        return stat.rpartition(b") ")[2].startswith(b"D")
 
 
 def _most_at_work(before: dict[int, tuple[int, float]], now: dict[int, tuple[int, float]], seconds: float) -> list[int]:
