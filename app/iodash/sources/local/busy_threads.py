@@ -48,7 +48,7 @@ class BusyThreads:
     """Counts the threads of processes now and then, a bounded number at a time, and chooses those that have work."""
 
     def __init__(self, procfs: Path) -> None:
-        self._procfs = procfs
+        self._procfs = str(procfs)
         self._processes: dict[ProcessKey, _Counted] = {}
 
     def busy(self, processes: frozenset[ProcessKey]) -> frozenset[ProcessKey]:
@@ -63,14 +63,14 @@ class BusyThreads:
         return frozenset().union(*(counted.chosen for counted in self._processes.values()))
 
     def _count(self, key: ProcessKey, counted: _Counted, now: float) -> int:
-        tasks = self._procfs / str(key.pid) / "task"
+        tasks = f"{self._procfs}/{key.pid}/task"
         try:
             names = os.listdir(tasks)
         except OSError:
             names = []
         runs: dict[int, tuple[int, float]] = {}
         for name in names[:_MOST_COUNTED]:
-            fields = (read_bytes(tasks / name / "schedstat") or b"").split()
+            fields = (read_bytes(f"{tasks}/{name}/schedstat") or b"").split()
             if len(fields) == 3 and int(name) != key.pid:
                 runs[int(name)] = (int(fields[2]), int(fields[0]) / _NANOSECONDS)
         before, seconds, chosen = counted.runs, now - counted.at, counted.chosen
@@ -86,7 +86,7 @@ class BusyThreads:
 
     def _is_blocked(self, pid: int, tid: int) -> bool:
         """Whether a thread is in state D: it has not run because what it waits for doesn't come."""
-        stat = read_bytes(self._procfs / str(pid) / "task" / str(tid) / "stat") or b""
+        stat = read_bytes(f"{self._procfs}/{pid}/task/{tid}/stat") or b""
         return stat.rpartition(b") ")[2].startswith(b"D")
 
 
