@@ -402,6 +402,15 @@ def test_a_disk_that_is_asked_for_one_read_after_the_other_may_be_able_to_do_mor
     assert verdict.advice.startswith("more workers")
 
 
+def test_small_reads_of_others_are_not_blamed_on_a_job_that_reads_in_bulk() -> None:
+    others = replace(BUSY_DISK, name="vda", read_bytes_per_s=35.0 * MIB, reads_per_s=8900.0, read_size_bytes=4096.0)
+    bulk = {"read_bytes_per_s": 10.0 * MIB, "logical_read_bytes_per_s": 10.0 * MIB, "read_calls_per_s": 10.0}
+    story = replace(SATURATED, worker={**bulk, "cpu_percent": 5.0}, devices=(others, BUSY_DISK))
+    assert story.verdict().cause == "device_saturated"
+    small = {**bulk, "read_calls_per_s": 2560.0}
+    assert replace(story, worker={**small, "cpu_percent": 5.0}).verdict().cause == "small_reads"
+
+
 def test_others_that_take_the_cpus_are_named() -> None:
     story = Story(
         util=30.0,

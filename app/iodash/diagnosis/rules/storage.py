@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 SMALL_READ = 32 * 1024.0
 """Mean read size below which a data set of many small files or random reads is at work."""
 
+BULK_READ = 4 * SMALL_READ
+"""Mean size of the calls from which a job reads in bulk."""
+
 ONE_REQUEST = 1.3
 """Mean queue length up to which a device is asked for one thing at a time, and may be able to do more."""
 
@@ -138,7 +141,7 @@ def _only_remote(scene: Scene, remote: list[DataPlace], busiest: float) -> bool:
 def small_reads(scene: Scene) -> Finding | None:
     """Many small or random reads, mostly the job's own, with workers that wait for them."""
     waited = disk_wait(scene, scene.loaders)
-    if not starved(scene) or scene.loaders == "ranks" or waited is None or waited < WAITING:
+    if not starved(scene) or scene.loaders == "ranks" or waited is None or waited < WAITING or _reads_in_bulk(scene):
         return None
     for disk in scene.disks:
         size, reads = scene.device(disk.name, "read_size_bytes"), scene.device(disk.name, "reads_per_s")
@@ -161,6 +164,14 @@ def small_reads(scene: Scene) -> Finding | None:
         )
         return finding
     return None
+
+
+def _reads_in_bulk(scene: Scene) -> bool:
+    """Whether the job asks for much at a time, so that small reads on a device that it shares are somebody else's."""
+    calls = scene.mean(lambda moment: moment.read_calls) or 0.0
+    asked = scene.mean(lambda moment: moment.logical_read) or 0.0
+    fetched = scene.mean(lambda moment: moment.read) or 0.0
+    return calls >= 1 and asked >= calls * BULK_READ and asked >= 0.8 * fetched
 
 
 def device_saturated(scene: Scene) -> Finding | None:
@@ -227,7 +238,7 @@ def _blame(finding: Finding, scene: Scene, own: float) -> str:
 
 
 def _own_share(scene: Scene, disk: DeviceRow) -> float:
-    """The job's share of a device's bytes: by its cgroup's own account where it has one, else by its processes."""
+    """The job's share of a device's bytes, in percent, by what its processes read and wrote wherever that was."""
     device = scene.mean(lambda moment: _device_bytes(moment.devices, disk.name)) or 0.0
     if not device:
         return 0.0
