@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from iodash.model.frame import Frame, ProcessRow
     from iodash.model.members import MemberFacts
+    from iodash.model.missing import Count
     from iodash.model.sample import ProcessKey
 
 _LAUNCHERS = re.compile(
@@ -72,14 +74,10 @@ class Tree:
     """The processes of a frame by pid, with their children."""
 
     def __init__(self, rows: Iterable[ProcessRow]) -> None:
-        self.rows: dict[int, ProcessRow] = {}
-        self.children: dict[int, list[ProcessRow]] = {}
-        for row in rows:
-            if row.key.tid and row.key.tid != row.key.pid:
-                continue
-            self.rows[row.key.pid] = row
-            if not isinstance(row.ppid, Missing):
-                self.children.setdefault(row.ppid, []).append(row)
+        self.rows: dict[int, ProcessRow] = {row.key.pid: row for row in rows if row.key.tid in (0, row.key.pid)}
+        self.children: defaultdict[Count, list[ProcessRow]] = defaultdict(list)
+        for row in self.rows.values():
+            self.children[row.ppid].append(row)
 
     def parent(self, row: ProcessRow) -> ProcessRow | None:
         """The listed parent of a process."""
@@ -170,7 +168,7 @@ def _pinned_mains(tree: Tree, pinned: frozenset[int]) -> list[tuple[ProcessRow, 
 
 
 def _mains(frame: Frame, tree: Tree) -> list[ProcessRow]:
-    on_gpu = [row for row in tree.rows.values() if _on_gpu(row)]
+    on_gpu = [row for row in tree.rows.values() if row.gpus and _on_gpu(row)]
     if on_gpu:
         return _outermost(tree, on_gpu)
     if frame.gpus and frame.gpu_driver.status == "ok":
@@ -186,7 +184,7 @@ def _mains(frame: Frame, tree: Tree) -> list[ProcessRow]:
 def _somebody_may_train(frame: Frame) -> bool:
     """A look at each process that costs next to nothing, so that a machine without training pays no more than that."""
     if frame.gpus and frame.gpu_driver.status == "ok":
-        return any(_on_gpu(row) for row in frame.processes)
+        return any(row.gpus and _on_gpu(row) for row in frame.processes)
     return any(row.name.startswith("pt_") for row in frame.processes) or (
         sum(_moved(row) for row in frame.processes) >= _BUSY_TREE_BYTES_PER_S
     )

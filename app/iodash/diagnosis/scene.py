@@ -51,10 +51,15 @@ class Scene:
     cpus_allowed: float | None = None
     late: Rank | None = None
     rows: tuple[ProcessRow, ...] = ()
+    idle: float | None = field(init=False)
+    """Idle share of the job's GPUs in percent, None where none is readable."""
+
     loaders: Group = field(init=False)
     """Who loads the data: worker processes where there are any, else threads of the ranks, else their main threads."""
 
     def __post_init__(self) -> None:
+        util = self.mean(lambda moment: moment.util)
+        object.__setattr__(self, "idle", None if util is None else 100.0 - util)
         object.__setattr__(self, "loaders", self._find_loaders())
         object.__setattr__(self, "rows", self.rows or self.job.rows)
 
@@ -83,12 +88,6 @@ class Scene:
     def has_gpu(self) -> bool:
         """Whether the job's GPUs can be read."""
         return self.idle is not None
-
-    @property
-    def idle(self) -> float | None:
-        """Idle share of the job's GPUs in percent, None where none is readable."""
-        util = self.mean(lambda moment: moment.util)
-        return None if util is None else 100.0 - util
 
     def mean(self, value: Callable[[Moment], float | None]) -> float | None:
         """The mean over the window, each moment weighed by its length; None when nothing was measured."""
