@@ -35,6 +35,8 @@ def load_settings() -> tuple[Settings, list[str]]:
         return Settings(), []
     file = folder / "config.toml"
     try:
+        if file.exists() and not (file.is_file() or file.is_dir()):  # a pipe or a device may never end
+            return Settings(), [f"{file}: no regular file; ignored"]
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return Settings(), []

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from iodash.model.where import Served
 
 
+_HIDDEN = "; /sys is hidden: mount the host's and name it with --sysfs"
+
+
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Adds the command and its options."""
     parser = subparsers.add_parser(
@@ -45,7 +48,11 @@ def run(args: argparse.Namespace) -> int:
                 status = 1
                 continue
             as_json = args.format == "json"
-            emit_lines([json.dumps(as_object(found), ensure_ascii=False) if as_json else as_text(found)])
+            if as_json:
+                emit_lines([json.dumps(as_object(found), ensure_ascii=False)])
+            else:
+                hidden = found.kind == "unknown" and not (args.sysfs / "class/block").is_dir()
+                emit_lines([as_text(found) + (_HIDDEN if hidden else "")])
     finally:
         finder.close()
     return status

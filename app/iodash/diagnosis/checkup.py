@@ -108,6 +108,9 @@ def _pressure(frame: Frame) -> HostCheck:
 
 def _devices(frame: Frame) -> HostCheck:
     disks = [device for device in frame.devices if device.total]
+    if any(note.startswith("/sys is hidden") for note in frame.notes):
+        remedy = "mount the host's /sys and name it with --sysfs"
+        return HostCheck("block devices", f"{len(disks)} that are disks by their names: /sys is hidden", remedy)
     if disks:
         return HostCheck("block devices", f"ok, {len(disks)} physical")
     return HostCheck("block devices", "none in sight", "mount the host's /proc and /sys (--procfs, --sysfs)")

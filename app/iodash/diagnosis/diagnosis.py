@@ -76,7 +76,7 @@ class Diagnosis:
         if not jobs:
             self._cases.clear()
             self._annotated.clear()
-            verdict = None if frame.gpu_driver.status == "starting" else self._nobody.take(no_job(frame))
+            verdict = None if frame.gpu_driver.status == "starting" else self._nobody.take(no_job(frame, self._pinned))
             return replace(frame, verdict=verdict, verdicts=() if verdict is None else (verdict,))
         self._nobody = Line()
         cases = {job.name: self._cases.get(job.name) or _Case() for job in jobs}

@@ -92,12 +92,33 @@ def _unknown(scene: Scene) -> Finding:
     missing += _doings(scene)
     reason = "; ".join(missing) if missing else "no signal stands out"
     finding.summary = f"cannot tell: {reason}; {idle_words(scene)}"
-    finding.advice = "py-spy dump --pid of the main process shows where it is"
+    pid = scene.job.ranks[0].row.key.pid
+    finding.advice = f"py-spy dump --pid {pid} shows where the main process is"
     if not all(is_python(rank.row) for rank in scene.job.ranks):
-        finding.advice = "gdb -p or strace -p of the main process shows where it is"
+        finding.advice = f"gdb -p {pid} or strace -p {pid} shows where the main process is"
+    _look_at_states(finding, scene)
     if scene.idle is not None:
         finding.supporting.append(Evidence("idle_percent", round(scene.idle, 1), "%", 5.0, idle_words(scene)))
     return finding
+
+
+def _look_at_states(finding: Finding, scene: Scene) -> None:
+    """A main process that is dead, or a member that somebody stopped, explains everything."""
+    for rank in scene.job.ranks:
+        if rank.row.state == "Z":
+            pid = rank.row.key.pid
+            finding.summary = f"the main process ({pid}) has ended and is only kept until its parent asks (a zombie)"
+            finding.advice = "look into its log for why it ended, and end what started it"
+            finding.processes = (rank.row.key,)
+            return
+    for row in scene.rows:
+        if row.state in ("T", "t"):
+            finding.summary = (
+                f"{row.name} ({row.key.pid}) of this job is stopped (state {row.state}); {idle_words(scene)}"
+            )
+            finding.advice = f"kill -CONT {row.key.pid} lets it go on, unless a debugger holds it"
+            finding.processes = (row.key,)
+            return
 
 
 def _doings(scene: Scene) -> list[str]:
@@ -124,12 +145,16 @@ def _doings(scene: Scene) -> list[str]:
     return []
 
 
-def no_job(frame: Frame) -> Verdict:
-    """The verdict while nobody trains, as far as can be seen."""
+def no_job(frame: Frame, pinned: frozenset[int] = frozenset()) -> Verdict:
+    """The verdict while nobody trains, as far as can be seen. `pinned` are the processes that alone were asked for."""
     if frame.short_of_files or not frame.processes:
         reason = "too few files may be open" if frame.short_of_files else "no process is in sight"
         advice = "iodash doctor says what is hidden and how to show it"
         return Verdict("unknown", "low", f"cannot tell: {reason}", (), advice, frame.interval_s)
+    if pinned:
+        numbers = ", ".join(map(str, sorted(pinned)))
+        summary = f"no process has PID {numbers}, or it has ended"
+        return Verdict("no_gpu_work", "high", summary, (), "give the PID of one that runs", frame.interval_s)
     if frame.gpus and frame.gpu_driver.status == "ok":
         count = len(frame.gpus)
         summary = f"no process uses {'the GPU' if count == 1 else f'any of the {count} GPUs'}"

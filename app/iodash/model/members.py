@@ -81,7 +81,7 @@ class CgroupCounters:
 class DataPlace:
     """A mount that a job has files of its own open on, with what serves it.
 
-    `kind` is that of the bottommost device, of the network or FUSE mount, or `memory`.
+    `kind` is that of the bottommost device, of the network or FUSE mount, `memory`, or `unknown` where nobody tells.
     `devices` are the names of the device-table rows beneath it: block devices down to the disks, or the network mount.
     `probable` is true where a container hides the truth. `files` is how many open files lie there.
     """

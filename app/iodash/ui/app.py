@@ -235,7 +235,7 @@ def run_dashboard(open_source: Callable[[], Source], settings: Settings) -> int:
     def open_monitor() -> Monitor:
         from iodash.monitor import Monitor
 
-        return Monitor(open_source(), settings.delay)
+        return Monitor(open_source(), settings.delay, frozenset(settings.pid))
 
     try:
         app = DashboardApp(open_monitor, settings)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,11 @@ def test_a_broken_file_is_told_and_ignored(config: Path, content: bytes, capsys:
     said = capsys.readouterr().err
     assert said.startswith(f"iodash: {config}: not TOML")
     assert said.count("\n") == 1
+
+
+def test_a_pipe_in_its_place_is_told_and_not_waited_for(config: Path) -> None:
+    os.mkfifo(config)
+    assert load_settings() == (Settings(), [f"{config}: no regular file; ignored"])
 
 
 def test_a_folder_in_its_place_is_told(config: Path) -> None:

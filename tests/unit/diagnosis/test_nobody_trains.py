@@ -14,6 +14,10 @@ def test_nobody_trains() -> None:
     assert no_job(frame()).cause == "no_gpu_work"
 
 
+def test_who_was_asked_for_and_is_not_there_is_named() -> None:
+    assert no_job(frame(), frozenset({77, 4761})).summary == "no process has PID 77, 4761, or it has ended"
+
+
 @pytest.mark.parametrize(
     ("values", "reason"),
     [({"processes": ()}, "no process is in sight"), ({"short_of_files": True}, "too few files may be open")],

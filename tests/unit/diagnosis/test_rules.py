@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from iodash.diagnosis.causes import NO_BLAME
-from iodash.model.members import IoLimit
+from iodash.model.members import DataPlace, IoLimit
 from iodash.model.missing import Missing
-from tests.ui.frames import device, process
+from tests.ui.frames import device, gpu, process
 from tests.unit.diagnosis.stories import FIRST_WORKER, FUSE, MIB, NFS, Story, cgroup
 
 if TYPE_CHECKING:
@@ -317,6 +317,29 @@ UNKNOWNS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("main", "worker", "summary", "advice"),
+    [
+        ({"state": "Z"}, {}, "the main process (4120) has ended", "look into its log"),
+        ({}, {"state": "T"}, "pt_data_worker (4131) of this job is stopped (state T)", "kill -CONT 4131"),
+    ],
+)
+def test_who_is_dead_or_stopped_is_told(
+    main: dict[str, str], worker: dict[str, str], summary: str, advice: str
+) -> None:
+    verdict = replace(ASLEEP, workers=1, main=main, worker=worker).verdict()
+    assert verdict.cause == "unknown"
+    assert verdict.summary.startswith(summary)
+    assert verdict.advice.startswith(advice)
+    assert verdict.processes
+
+
+def test_a_gpu_without_work_is_told_beside_one_that_is_fed() -> None:
+    frames = [replace(one, gpus=(*one.gpus, gpu(1, util_percent=0.0))) for one in map(FED.frame, range(10))]
+    assert FED.verdict(frames).summary == "GPU 0 is fed: utilisation 98 %; GPU 1 has no work"
+    assert FED.verdict().summary == "the GPU is fed: utilisation 98 %"
+
+
 @pytest.mark.parametrize("name", UNKNOWNS)
 def test_unknown_says_what_is_seen(name: str) -> None:
     story, words = UNKNOWNS[name]
@@ -441,6 +464,11 @@ def test_who_loads_before_anything_has_run_on_the_gpu_may_be_starting() -> None:
 def test_a_main_thread_that_uses_no_gpu_at_all_dispatches_nothing() -> None:
     story = Story(util=0.0, workers=0, main={"cpu_percent": 99.0}, main_member={"main_thread_cpu_percent": 99.0})
     assert story.verdict().cause == "unknown"
+
+
+def test_local_storage_whose_device_nobody_names_is_no_network_storage() -> None:
+    hidden = DataPlace("/data", "ext4", "unknown", (), "unknown (ext4)", 3)
+    assert replace(SATURATED, devices=(IDLE_DISK,), places=(hidden,)).verdict().cause != "network_storage"
 
 
 def test_workers_that_wait_for_a_server_on_this_host_are_seen() -> None:

@@ -145,3 +145,13 @@ def test_members_have_counters_facts_and_a_group_and_nobody_costs_nothing() -> N
     finally:
         reader.close()
         end(child)
+
+
+def test_a_mount_whose_device_nobody_names_is_of_unknown_kind(tmp_path: Path) -> None:
+    child = start(f"file = open({str(tmp_path / 'data')!r}, 'w')\n{WAITS_IN_A_PIPE}")
+    try:
+        facts = member_facts(PROC, Blocks(tmp_path / "no sys"), ProcessKey(child.pid, 1))
+    finally:
+        end(child)
+    assert not isinstance(facts.places, Missing)
+    assert {place.kind for place in facts.places} <= {"unknown", "memory"}

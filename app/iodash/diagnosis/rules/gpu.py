@@ -99,9 +99,26 @@ def gpu_fed(scene: Scene) -> Finding | None:
     power = scene.mean(lambda moment: moment.power_share)
     if power is not None:
         finding.inform("power_percent", power, "%", f"power is at {power:.0f} % of its limit")
-    finding.summary = f"the GPUs are fed: utilisation {util:.0f} %"
+    finding.summary = f"{_which_gpus(scene)} fed: utilisation {util:.0f} %{_without_work(scene)}"
     finding.advice = "nothing to do"
     return finding
+
+
+def _which_gpus(scene: Scene) -> str:
+    """`the GPU is`, `the GPUs are`, or which of them where the job is not on all."""
+    mine, all_gpus = scene.job.gpus, len(scene.frame.gpus)
+    if len(mine) >= all_gpus:
+        return "the GPU is" if all_gpus == 1 else "the GPUs are"
+    return f"GPU {mine[0]} is" if len(mine) == 1 else f"GPUs {' '.join(map(str, mine))} are"
+
+
+def _without_work(scene: Scene) -> str:
+    """Which GPUs nobody uses, since a job that lost a rank looks well otherwise."""
+    empty = [gpu.index for gpu in scene.frame.gpus if gpu.processes == () and not gpu.util_percent]
+    if not empty:
+        return ""
+    names = " ".join(map(str, empty))
+    return f"; GPU {names} has no work" if len(empty) == 1 else f"; GPUs {names} have no work"
 
 
 def gpu_copy_bound(scene: Scene) -> Finding | None:

@@ -136,7 +136,7 @@ def _places(process: Path, descriptors: dict[int, str], table: MountTable, block
 def _place(mount: Mount, files: int, table: MountTable, blocks: Blocks) -> DataPlace:
     found = served(mount, blocks, table)
     devices: tuple[str, ...] = tuple(layer.name for level in found.levels for layer in level)
-    kind: str = found.levels[-1][0].kind if devices else "other"
+    kind: str = found.levels[-1][0].kind if devices else "unknown"
     if found.kind == "memory":
         kind = "memory"
     elif mount.kind is not None:
