@@ -18,7 +18,7 @@ from iodash.model.missing import Missing
 from iodash.model.sample import GpuDriver, Host
 from iodash.outputs.doctor import doctor_json, doctor_lines
 from iodash.sources.local.notes import Hidden
-from tests.ui.frames import MIB, frame, process, system
+from tests.ui.frames import MIB, device, frame, process, system
 
 
 def doctor(*options: str) -> subprocess.CompletedProcess[str]:
@@ -120,3 +120,10 @@ def test_what_helps_is_said_as_in_batch(host: dict[str, Any], remedy: str) -> No
     assert checks["I/O of processes"].remedy == remedy
     (note,) = Hidden(Path("/proc")).notes(replace(machine, delay_accounting=True), 1, 1)
     assert remedy in note
+
+
+def test_hidden_sys_is_said_of_the_devices() -> None:
+    note = "/sys is hidden: which devices are disks, and so the machine's totals, is told by their names."
+    checks = {check.what: check for check in check_host(frame(notes=(note,), devices=(device(total=True),)))}
+    assert checks["block devices"].status == "1 that are disks by their names: /sys is hidden"
+    assert "--sysfs" in checks["block devices"].remedy

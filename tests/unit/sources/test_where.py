@@ -178,6 +178,13 @@ def test_the_command_prints_a_line_a_path(tmp_path: Path, tree: SysTree, capsys:
     assert second.startswith(f"{link} → /: xfs on / → ")
 
 
+def test_where_sys_is_hidden_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "proc/1/mountinfo", ROOT)
+    (tmp_path / "sys").mkdir()
+    assert run(tmp_path, "/") == 0
+    assert capsys.readouterr().out.endswith("/sys is hidden: mount the host's and name it with --sysfs\n")
+
+
 def test_the_command_as_json(tmp_path: Path, tree: SysTree, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "proc/1/mountinfo", "1 0 253:3 / / rw - xfs /dev/mapper/vg-data rw\n")
     assert run(tmp_path, "--format", "json", "/") == 0
