@@ -18,7 +18,7 @@ from iodash.model.settings import DELAYS
 from iodash.ui import signals, themes
 from iodash.ui.feed import Feed
 from iodash.ui.screens.dashboard import Dashboard
-from iodash.ui.styles import stylesheets
+from iodash.ui.styles import ASCII, stylesheets
 from iodash.ui.terminal import TerminalDriver
 from iodash.ui.view import View
 
@@ -67,6 +67,7 @@ class DashboardApp(App[object]):
         self._feed = Feed(open_monitor, settings, clock)
         self._dashboard = Dashboard(settings, self._feed.details)
         self._ascii = settings.ascii
+        self.set_class(settings.ascii, ASCII)
         self._units = Units.KIB if settings.kilobytes else Units.IEC
         themes.register(self)
         self._begin_with(themes.first_theme(settings.theme))
@@ -192,7 +193,10 @@ class DashboardApp(App[object]):
         )
 
     def action_next_theme(self) -> None:
-        """The next theme."""
+        """The next theme; without colours all of them look the same."""
+        if themes.no_colour():
+            self._dashboard.hint("no colours: NO_COLOR is set")
+            return
         self.theme = themes.next_theme(self.theme)
         self._dashboard.hint(f"theme: {self.theme}")
 

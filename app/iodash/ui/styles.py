@@ -8,6 +8,10 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _PLACES = (_PACKAGE / "styles", _PACKAGE.parents[1] / "styles")
 
 
+ASCII = "-ascii"
+"""The app's class while its screen keeps to ASCII."""
+
+
 def styles_folder() -> Path:
     """The folder of the stylesheets: the packaged copy, else the one in the checkout.
 

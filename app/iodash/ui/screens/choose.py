@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from iodash.formatting.cells import cell_width, left
 from iodash.ui.styles import screen_stylesheet
+from iodash.ui.widgets.page import keep_to_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +82,7 @@ class ChooseScreen(ModalScreen["str | None"]):
     def on_mount(self) -> None:
         """Shows every choice, with the current one highlighted."""
         self.query_one(OptionList).can_focus = False
+        keep_to_ascii(self.query_one(OptionList))
         self.query_one(Input).focus()
         self._show("")
         values = [choice.value for choice in self._shown]

@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBarRender
 from textual.strip import Strip
 
 from iodash.ui.looks import LOOKS
 from iodash.ui.panels.lines import Line, width_of
+from iodash.ui.styles import ASCII
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.binding import BindingType
+    from textual.widget import Widget
+
+
+class WholeCells(ScrollBarRender):
+    """A scroll bar without the letters that fill a part of a cell, which are not ASCII."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "]
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "]
+
+
+def keep_to_ascii(widget: Widget) -> None:
+    """Draws the scroll bar of `widget` in ASCII where the screen keeps to that."""
+    if widget.app.has_class(ASCII):
+        widget.vertical_scrollbar.renderer = WholeCells  # type: ignore[misc]
 
 
 class Page(ScrollView, can_focus=True):
@@ -35,6 +51,10 @@ class Page(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._make = lines
         self._lines: list[Line] = []
+
+    def on_mount(self) -> None:
+        """The scroll bar keeps to what the screen keeps to."""
+        keep_to_ascii(self)
 
     def content_changed(self) -> None:
         """Makes the lines anew and keeps the place. They leave room for a scroll bar that their number may bring."""
