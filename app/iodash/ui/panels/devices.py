@@ -142,7 +142,8 @@ class DevicesPanel(TablePanel["DeviceRow"]):
     def show_info(self) -> None:
         """Says in the rule what there is no room for."""
         ascii = self._shown is not None and self._shown[1].ascii
-        self._rule.show(self._info(self._ordered[1]), focused=self._table.has_focus, ascii=ascii)
+        info = self._info(self._ordered[1])
+        self._rule.show(info, self._hidden_info(), focused=self._table.has_focus, ascii=ascii)
 
     @property
     def reason(self) -> str:
@@ -212,7 +213,7 @@ class DevicesPanel(TablePanel["DeviceRow"]):
         if below > 0:
             idle = sum(row.state == "idle" for row in rows[-below:])
             parts.append(f"{below} more" + (", idle" if idle == below else ""))
-        return parts + self._hidden_info()
+        return parts
 
     def _cell(self, row: DeviceRow, column: Column[DeviceRow]) -> Piece:
         value = column.value(row)

@@ -12,6 +12,7 @@ from iodash.columns import PROCESS_COLUMNS, find_column
 from iodash.model.missing import Missing, or_zero
 from iodash.outputs.select import absent_pids, find_sort_column, is_literal
 from iodash.sources import Demand
+from iodash.ui.panels.following import ended_words, followed_words, found_again
 from iodash.ui.panels.job_rows import JobGroup, OpenJobs, list_processes, sum_words
 from iodash.ui.panels.named import named_processes
 from iodash.ui.panels.process_cells import command_cell, job_cell, unattributed_cells, value_cell
@@ -50,12 +51,20 @@ class ProcessesPanel(TablePanel["TableRow"]):
     class DemandChanged(Message):
         """Other rows or fields are looked at than before."""
 
+    class FollowedEnded(Message):
+        """The row that was followed has ended and is followed no longer; `words` say so."""
+
+        def __init__(self, words: str) -> None:
+            super().__init__()
+            self.words = words
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(lambda row: row.key, flexible_share=0.2)
         self.choice = settings
         self.full_command = False
         self._listing: Listing | None = None
         self._is_listing = False
+        self._followed: TableRow | None = None
         self._jobs = OpenJobs()
         self._lagging: frozenset[ProcessKey] = frozenset()
         self._foot_left = 0
@@ -113,7 +122,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
         self._lagging = frozenset(key for job in frame.jobs for key in job.stragglers)
         self._jobs.look(listing, self._table.room)
         rows = self._jobs.laid_out(listing)
-        selected = self._table.selected
+        selected = self._table.selected or self._followed
         self._table.ascii = view.ascii
         self._table.show(
             rows,
@@ -122,16 +131,44 @@ class ProcessesPanel(TablePanel["TableRow"]):
             foot=self._foot(frame),
             empty=() if rows else why_no_process(self.choice, frame, absent_pids(frame.processes, self.choice.pid)),
         )
-        if self._table.selected is None and selected is not None and not isinstance(selected, JobGroup):
-            self._select_job_of(selected)
+        if self._table.selected is None and selected is not None:
+            self._select_again(selected, frame)
+        if self._followed is not None:
+            self._followed = self._table.selected or selected
         self.show_info()
         self.post_message(self.DemandChanged())
 
+    def _select_again(self, row: TableRow, frame: Frame) -> None:
+        """Selects what a row that stands no longer there has become; a followed one that has ended is let go.
+
+        A member of a job that was closed hands the selection on to the job. A followed row that isn't listed now is
+        selected when it is again.
+        """
+        key = found_again(row, frame)
+        if key is None and self._followed is not None:
+            self.follow(None)
+            self.post_message(self.FollowedEnded(ended_words(row)))
+        for identity in (row.key, key):
+            if self._table.selected is None:
+                self._table.select(identity)
+        if self._table.selected is None and not isinstance(row, JobGroup):
+            self._select_job_of(row)
+
     def _select_job_of(self, row: ProcessRow) -> None:
-        """A member that stands no longer there because its job was closed hands the selection on to the job."""
         group = self._group_of(row)
         if group is not None and row.key in group.job.members and not self._jobs.is_open(group):
             self._table.select(group.key)
+
+    @property
+    def followed(self) -> TableRow | None:
+        """The row that is kept in sight: the selected one, or the one that was until it was no longer listed."""
+        return self._followed and (self._table.selected or self._followed)
+
+    def follow(self, row: TableRow | None) -> None:
+        """Keeps the selected `row` in sight, or with None no longer any."""
+        self._followed = row
+        self._table.follow = row is not None
+        self.show_info()
 
     def _group_of(self, row: ProcessRow) -> JobGroup | None:
         """The job beneath whose row a process stands."""
@@ -153,6 +190,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
             frame, view = self._shown
             self._rule.show(
                 self._info(frame, self._listing.count),
+                self._hidden_info(),
                 title="THREADS" if frame.threads else self.title,
                 focused=focused,
                 ascii=view.ascii,
@@ -173,9 +211,9 @@ class ProcessesPanel(TablePanel["TableRow"]):
             parts.append("only active")
         if choice.accumulated:
             parts.append("since start")
-        if self._table.follow:
-            parts.append("following")
-        return parts + self._hidden_info()
+        if (followed := self.followed) is not None:
+            parts.append(followed_words(followed, is_listed=self._table.selected is not None))
+        return parts
 
     def demand(self) -> Demand:
         """What is looked at here: of a job in sight every process."""

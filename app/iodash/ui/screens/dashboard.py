@@ -119,9 +119,13 @@ class Dashboard(PanelKeys, inherit_bindings=False):
 
     def say(self) -> None:
         """Says why something on the selected row is as it is, else the keys."""
-        focused = self._devices if self._devices.table.has_focus else self._processes
-        sentence = focused.reason if self._filter is None else "Enter keeps the filter, Esc clears it"
-        if self.focused is self._verdict:
+        panel = self.table_with_keys
+        sentence = "" if panel is None else panel.reason
+        if self._filter is not None:
+            sentence = "Enter keeps the filter, Esc clears it"
+        elif self.is_bare:
+            sentence = "1-5 show panels"
+        elif self.focused is self._verdict:
             sentence = "Enter shows what speaks for it"
         width, height = self.app.size
         if not sentence and (width < GOOD_WIDTH or height < GOOD_HEIGHT):

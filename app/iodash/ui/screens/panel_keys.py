@@ -62,6 +62,11 @@ class PanelKeys(RowKeys, inherit_bindings=False):
         """The frame on the screen, and how it is shown."""
         return self._shown
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether every panel is hidden."""
+        return self.full is None and len(self._hidden) == len(self.panels)
+
     # What the other part provides
 
     def show_frame(self, frame: Frame, view: View) -> None:
@@ -157,7 +162,7 @@ class PanelKeys(RowKeys, inherit_bindings=False):
             self._leave_full()
         elif self.focused is self._verdict:
             self.action_details()
-        else:
+        elif self.focused_panel.key not in self._hidden:
             self._enter_full(self.focused_panel.key)
 
     def _enter_full(self, key: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from iodash.columns.processes import shown_name
 from iodash.ui.looks import LookScreen
 from iodash.ui.panels.devices import DevicesPanel
+from iodash.ui.panels.following import followed_words
 from iodash.ui.panels.job_rows import JobGroup
 from iodash.ui.panels.processes import ProcessesPanel
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from iodash.ui.widgets.filter_line import FilterLine
 
 ONLY_LOOKS = "iodash only looks and changes no process: use kill, renice or ionice."
+NO_TABLE = "The processes are not on the screen."
 
 
 class RowKeys(LookScreen, inherit_bindings=False):
@@ -62,46 +64,86 @@ class RowKeys(LookScreen, inherit_bindings=False):
         """Says in the footer what there is to say of the selected row."""
         raise NotImplementedError
 
+    def action_full(self) -> None:
+        """Gives the focused panel the whole screen, or takes it back."""
+        raise NotImplementedError
+
     def show_again(self) -> None:
         """Shows the shown frame anew, as after a change of the layout."""
         raise NotImplementedError
 
     @property
-    def _table_panel(self) -> DevicesPanel | ProcessesPanel:
-        return self._devices if self.focused_panel is self._devices else self._processes
+    def table_with_keys(self) -> DevicesPanel | ProcessesPanel | None:
+        """The table whose rows the keys act on: the focused panel, if it is one and on the screen."""
+        focused = self.focused_panel
+        for panel in (self._devices, self._processes):
+            if panel is focused and panel.display:
+                return panel
+        return None
+
+    @property
+    def _table_to_sort(self) -> DevicesPanel | ProcessesPanel | None:
+        """The table that is put in order: the focused one, else the processes where they are on the screen."""
+        panel = self.table_with_keys or (self._processes if self._processes.display else None)
+        if panel is None:
+            self.hint(NO_TABLE)
+        return panel
 
     # Keys: rows
 
     def action_move(self, rows: int) -> None:
         """Moves the selection."""
-        self._table_panel.table.move(rows)
+        if (panel := self.table_with_keys) is not None:
+            panel.table.move(rows)
 
     def action_move_page(self, pages: int) -> None:
         """Moves the selection by a page."""
-        self._table_panel.table.move_page(pages)
+        if (panel := self.table_with_keys) is not None:
+            panel.table.move_page(pages)
 
     def action_move_to_first(self) -> None:
         """Selects the first row."""
-        self._table_panel.table.move_to(0)
+        if (panel := self.table_with_keys) is not None:
+            panel.table.move_to(0)
 
     def action_move_to_last(self) -> None:
         """Selects the last row."""
-        self._table_panel.table.move_to_last()
+        if (panel := self.table_with_keys) is not None:
+            panel.table.move_to_last()
 
     def action_follow(self) -> None:
         """Keeps the selected process in sight, or no longer."""
+        if self._processes.followed is not None:
+            self._processes.follow(None)
+            self.hint("no longer following")
+            return
+        if not self._processes.display:
+            self.hint(NO_TABLE)
+            return
         table = self._processes.table
-        if not table.follow and table.selected is None:
+        if table.selected is None:
             table.move(0)
-        table.follow = not table.follow
-        self._processes.show_again()
-        self.hint("following the selected process" if table.follow else "no longer following")
+        if (row := table.selected) is not None:
+            self._processes.follow(row)
+            self.hint(followed_words(row))
+
+    def on_processes_panel_followed_ended(self, event: ProcessesPanel.FollowedEnded) -> None:
+        """Says why nothing is followed any more."""
+        event.stop()
+        self.hint(event.words)
 
     def action_details(self) -> None:
-        """Opens the details of the selected process, or opens or closes the selected job."""
+        """Opens the details of the selected process, or opens or closes the selected job.
+
+        On a panel without rows it does what the key for the full panel does.
+        """
         from iodash.ui.screens.details import DetailsScreen
 
-        if self._table_panel is self._devices:
+        panel = self.table_with_keys
+        if panel is None:
+            self.action_full()
+            return
+        if panel is self._devices:
             self.hint("Details are of processes; e shows every column of the devices.")
             return
         table = self._processes.table
@@ -120,17 +162,21 @@ class RowKeys(LookScreen, inherit_bindings=False):
 
     def action_sort_column(self, step: int) -> None:
         """Sorts by the next column."""
-        self._table_panel.sort_step(step)
+        if (panel := self._table_to_sort) is not None:
+            panel.sort_step(step)
 
     def action_reverse(self) -> None:
         """Reverses the order."""
-        self._table_panel.reverse()
+        if (panel := self._table_to_sort) is not None:
+            panel.reverse()
 
     def action_choose_sort(self) -> None:
         """Asks which column to sort by."""
         from iodash.ui.screens.choose import Choice, ChooseScreen
 
-        panel = self._table_panel
+        panel = self._table_to_sort
+        if panel is None:
+            return
 
         def chosen(value: str | None) -> None:
             if value is not None:

@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 
 GAP = "   "
 
+_LEAST_PART = 24
+"""Cells that a part keeps when others need its room."""
+
+
+def shortened(parts: Sequence[str], room: int, ellipsis: str) -> list[str]:
+    """`parts` with the widest of them cut, so that all of them fit in `room` cells; short ones are not cut."""
+    shorter = list(parts)
+    while (excess := cell_width(GAP.join(shorter)) - room) > 0:
+        widest = max(range(len(shorter)), key=lambda index: cell_width(shorter[index]))
+        width = cell_width(shorter[widest])
+        if width <= _LEAST_PART:
+            break
+        shorter[widest] = crop(shorter[widest], max(_LEAST_PART, width - excess), ellipsis)
+    return shorter
+
 
 def rule_strip(
     title: str, info: str, width: int, *, title_style: Style, line_style: Style, info_style: Style, ascii: bool
@@ -45,22 +60,33 @@ class RuleLine(Widget):
         super().__init__()
         self._title = title
         self._parts: tuple[str, ...] = ()
+        self._hints: tuple[str, ...] = ()
         self._focused = False
         self._ascii = False
 
     def show(
-        self, parts: Sequence[str], *, title: str | None = None, focused: bool = False, ascii: bool = False
+        self,
+        parts: Sequence[str],
+        hints: Sequence[str] = (),
+        *,
+        title: str | None = None,
+        focused: bool = False,
+        ascii: bool = False,
     ) -> None:
-        """Sets what stands at the right, the most important part first, the title, and whether the keys go here."""
-        new = (tuple(parts), title or self._title, focused, ascii)
-        if new != (self._parts, self._title, self._focused, self._ascii):
-            self._parts, self._title, self._focused, self._ascii = new
+        """Sets what stands at the right, the title, and whether the keys go here.
+
+        Long `parts` are cut so that all of them stay; the most important one comes first. Of `hints` those are shown
+        for which there is room besides.
+        """
+        new = (tuple(parts), tuple(hints), title or self._title, focused, ascii)
+        if new != (self._parts, self._hints, self._title, self._focused, self._ascii):
+            self._parts, self._hints, self._title, self._focused, self._ascii = new
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """The one line. Parts for which there is no room are left out, the last first."""
-        parts = list(self._parts)
         room = self.size.width - cell_width(self._title) - 10
+        parts = [*shortened(self._parts, room, "~" if self._ascii else "…"), *self._hints]
         while len(parts) > 1 and cell_width(GAP.join(parts)) > room:
             parts.pop()
         return rule_strip(
