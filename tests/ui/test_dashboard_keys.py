@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from iodash.formatting.units import Units
+from iodash.model.frame import ProcessRow
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
@@ -400,7 +401,7 @@ async def test_moving() -> None:
 
         async def after(*keys: str) -> int:
             await it.press(*keys)
-            assert table.selected is not None
+            assert isinstance(table.selected, ProcessRow)
             return table.selected.pid - 1000
 
         assert table.selected is None

@@ -9,7 +9,7 @@ from textual.events import MouseScrollDown
 
 from iodash.formatting.cells import cell_width
 from iodash.formatting.safe_text import safe_command, safe_text
-from iodash.model.frame import UnattributedRow
+from iodash.model.frame import ProcessRow, UnattributedRow
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
@@ -144,11 +144,11 @@ async def test_the_selection_stays_on_its_process() -> None:
         await it.give(frame(processes=(busy(10, 9), busy(11, 8), busy(12, 7))))
         await it.press("down", "down")
         table = it.app._dashboard._processes.table
-        assert table.selected is not None
+        assert isinstance(table.selected, ProcessRow)
         assert table.selected.pid == 11
         await it.give(frame(processes=(busy(10, 1), busy(11, 0), busy(12, 7))))
         assert it.pids() == [12, 10, 11]
-        assert table.selected is not None
+        assert isinstance(table.selected, ProcessRow)
         assert table.selected.pid == 11
         reused = replace(busy(11, 50), key=ProcessKey(11, 999))
         await it.give(frame(processes=(reused, busy(12, 7))))
@@ -200,7 +200,7 @@ async def test_a_click_selects_a_row() -> None:
         y = it.screen().index(it.line_with("idle4"))
         await it.pilot.click(offset=(20, y))
         selected = it.app._dashboard._processes.table.selected
-        assert selected is not None
+        assert isinstance(selected, ProcessRow)
         assert selected.name == "idle4"
 
 

@@ -234,7 +234,7 @@ def test_zram_is_hidden_while_it_is_unused(
     tmp_path: Path, counts: tuple[int, ...], files: dict[str, str] | None, hidden: bool
 ) -> None:
     if files is not None:
-        SysTree(tmp_path).add("zram0", "253:0", **files)
+        SysTree(tmp_path).add("zram0", "253:0", partition_of=None, slaves=(), **files)
     rows = read(tmp_path, disk_line("zram0", "253:0", *counts) + disk_line("sda", "8:0"))
     assert (rows["zram0"].hidden, rows["sda"].hidden) == (hidden, False)
 
