@@ -99,7 +99,7 @@ def test_every_field_of_a_healthy_gpu(stage: Stage) -> None:
     assert [(process.pid, process.memory_bytes, process.visible) for process in gpu.processes] == [
         (os.getpid(), 63 * GIB, True)
     ]
-    assert gpu.processes_note == "1.0 GiB are held by no process that is listed"
+    assert gpu.processes_note == "1.00 GiB are held by no process that is listed"
 
 
 def test_samples_lie_on_the_monotonic_clock_and_each_comes_once(stage: Stage) -> None:

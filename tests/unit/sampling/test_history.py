@@ -45,6 +45,8 @@ def test_a_job_keeps_how_long_its_loaders_wait() -> None:
     assert _values(history, job_subject("b:2"), "cpu_percent") == [30.0]
     thread = ProcessKey(1, 1, 7)
     members[thread] = MemberRow(thread, 0.0, 0.0, 6, 0.0, 90.0, {}, True)
+    worker = ProcessKey(2, 1)
+    members[worker] = MemberRow(worker, 0.0, 0.0, 6, 0.0, 99.0, {}, True)
     history.add(frame(jobs=(row, alone), readings=JobRows(members=members)))
     assert _values(history, job_subject("b:2"), "blocked_percent") == [40.0, 90.0]
 
