@@ -276,16 +276,20 @@ def test_signals_end_it_at_once(arguments: list[str], number: signal.Signals, st
     assert time.monotonic() - started < 10
 
 
-def test_a_signal_ends_a_write_that_nobody_reads() -> None:
-    reader, writer = os.pipe()
-    running = start("-b", "-d", "0.1", "--format", "json", "--no-gpu", stdout=writer)
-    os.close(writer)
-    os.read(reader, 1)
+def wait_until_its_pipe_is_full(running: subprocess.Popen[str]) -> None:
     state = Path(f"/proc/{running.pid}/wchan")
     for _ in range(300):
         if "pipe_write" in state.read_text():
             break
         time.sleep(0.1)
+
+
+def test_a_signal_ends_a_write_that_nobody_reads() -> None:
+    reader, writer = os.pipe()
+    running = start("-b", "-d", "0.1", "--format", "json", "--no-gpu", stdout=writer)
+    os.close(writer)
+    os.read(reader, 1)
+    wait_until_its_pipe_is_full(running)
     running.terminate()
     _, errors = running.communicate(timeout=30)
     os.close(reader)
@@ -298,11 +302,7 @@ def test_an_interrupted_line_is_finished_while_somebody_reads() -> None:
     running = start("-b", "-d", "0.1", "--format", "json", "--no-gpu", stdout=writer)
     os.close(writer)
     os.read(reader, 1)
-    state = Path(f"/proc/{running.pid}/wchan")
-    for _ in range(300):
-        if "pipe_write" in state.read_text():
-            break
-        time.sleep(0.1)
+    wait_until_its_pipe_is_full(running)
     running.send_signal(signal.SIGINT)
     with os.fdopen(reader) as stream:
         *_, last = stream.read().splitlines(keepends=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iodash.commands.trees import check_trees
+from iodash.model.remedies import SYS_HIDDEN
 from iodash.outputs.console import emit_lines, warn
 from iodash.sources.local.where import MissingPathError, PathFinder, UnansweredPathError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from iodash.model.where import Served
 
 
-_HIDDEN = "; /sys is hidden: mount the host's and name it with --sysfs"
+_HIDDEN = f"; {SYS_HIDDEN}: mount the host's and name it with --sysfs"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
             if as_json:
                 emit_lines([json.dumps(as_object(found), ensure_ascii=False)])
             else:
-                hidden = found.kind == "unknown" and not (args.sysfs / "class/block").is_dir()
+                hidden = found.kind == "unknown" and finder.sys_is_hidden
                 emit_lines([as_text(found) + (_HIDDEN if hidden else "")])
     finally:
         finder.close()

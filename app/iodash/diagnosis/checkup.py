@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from iodash.formatting.units import bytes_in_words
 from iodash.model.checkup import HostCheck
 from iodash.model.missing import Missing, known
-from iodash.model.remedies import see_into_others
+from iodash.model.remedies import SYS_HIDDEN, see_into_others
 
 if TYPE_CHECKING:
     from iodash.model.frame import Frame
@@ -108,9 +108,9 @@ def _pressure(frame: Frame) -> HostCheck:
 
 def _devices(frame: Frame) -> HostCheck:
     disks = [device for device in frame.devices if device.total]
-    if any(note.startswith("/sys is hidden") for note in frame.notes):
+    if any(note.startswith(SYS_HIDDEN) for note in frame.notes):
         remedy = "mount the host's /sys and name it with --sysfs"
-        return HostCheck("block devices", f"{len(disks)} that are disks by their names: /sys is hidden", remedy)
+        return HostCheck("block devices", f"{len(disks)} that are disks by their names: {SYS_HIDDEN}", remedy)
     if disks:
         return HostCheck("block devices", f"ok, {len(disks)} physical")
     return HostCheck("block devices", "none in sight", "mount the host's /proc and /sys (--procfs, --sysfs)")

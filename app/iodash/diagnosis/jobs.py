@@ -186,11 +186,12 @@ def _somebody_may_train(frame: Frame) -> bool:
     if frame.gpus and frame.gpu_driver.status == "ok":
         return any(row.gpus and _on_gpu(row) for row in frame.processes)
     return any(row.name.startswith("pt_") for row in frame.processes) or (
-        sum(_moved(row) for row in frame.processes) >= _BUSY_TREE_BYTES_PER_S
+        sum(bytes_moved(row) for row in frame.processes) >= _BUSY_TREE_BYTES_PER_S
     )
 
 
-def _moved(row: ProcessRow) -> float:
+def bytes_moved(row: ProcessRow) -> float:
+    """Bytes a second that a process reads and writes, as far as they are known."""
     if not row.read_bytes_per_s and not row.write_bytes_per_s:
         return 0.0
     return or_zero(row.read_bytes_per_s) + or_zero(row.write_bytes_per_s)
@@ -200,7 +201,7 @@ def _busiest(tree: Tree) -> list[ProcessRow]:
     """The Python program whose tree moves the most bytes, if that is worth the name."""
     amounts: dict[int, float] = {}
     for row in tree.rows.values():
-        if moved := _moved(row):
+        if moved := bytes_moved(row):
             programs = [one for one in (row, *tree.ancestors(row)) if one.name.startswith("python")]
             if programs:
                 amounts[programs[-1].key.pid] = amounts.get(programs[-1].key.pid, 0.0) + moved

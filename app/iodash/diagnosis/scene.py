@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
+from iodash.diagnosis.jobs import bytes_moved
 from iodash.diagnosis.signals import value_of
-from iodash.model.missing import Missing, known
+from iodash.model.missing import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,22 +135,19 @@ class Scene:
 
         Kernel threads only carry out what processes have asked for.
         """
-        mine = {row.key for row in self.rows}
-        others = [
-            (moved, row)
-            for row in self.frame.processes
-            if (moved := _moved(row)) and row.key not in mine and not row.kernel_thread
-        ]
-        return max(others, key=itemgetter(0), default=(0.0, None))[1]
+        return self._busiest(lambda row: 0.0 if row.kernel_thread else bytes_moved(row))[0]
 
     def busiest_by_cpu(self) -> tuple[ProcessRow, float] | None:
         """The process outside of the job that uses the most CPU, with how much; None where none uses a tenth of one."""
-        mine = {row.key for row in self.rows}
-        others = [
-            (used, row) for row in self.frame.processes if (used := known(row.cpu_percent)) and row.key not in mine
-        ]
-        used, row = max(others, key=itemgetter(0), default=(0.0, None))
+        row, used = self._busiest(lambda row: known(row.cpu_percent) or 0.0)
         return (row, used) if row is not None and used >= _SOME_CPU_PERCENT else None
+
+    def _busiest(self, value: Callable[[ProcessRow], float]) -> tuple[ProcessRow | None, float]:
+        """The process outside of the job with the largest value, with that; None where none has any."""
+        mine = {row.key for row in self.rows}
+        others = [(amount, row) for row in self.frame.processes if (amount := value(row)) and row.key not in mine]
+        amount, row = max(others, key=itemgetter(0), default=(0.0, None))
+        return row, amount
 
 
 def weighted(moments: tuple[Moment, ...], value: Callable[[Moment], float | None]) -> float | None:
@@ -161,8 +159,3 @@ def weighted(moments: tuple[Moment, ...], value: Callable[[Moment], float | None
             amount += number * moment.seconds
             seconds += moment.seconds
     return amount / seconds if seconds else None
-
-
-def _moved(row: ProcessRow) -> float:
-    read, write = row.read_bytes_per_s, row.write_bytes_per_s
-    return (0.0 if isinstance(read, Missing) else read) + (0.0 if isinstance(write, Missing) else write)

@@ -142,6 +142,7 @@ def measure(
     ranks = [rank.row for rank in job.ranks]
     workers = [row for row in job.workers if row.key not in dormant]
     rows = all_rows or job.rows
+    mains, others = _members_of(ranks, frame), _other_threads(ranks, frame)
     words = tuple(sorted({word for gpu in gpus for word in _words(gpu)}))
     return Moment(
         time=frame.time,
@@ -156,10 +157,10 @@ def measure(
         temperature=max((t for gpu in gpus if (t := known(gpu.temperature_celsius)) is not None), default=None),
         pcie_receive=mean(known(gpu.pcie_receive_bytes_per_s) for gpu in gpus),
         pcie_share=max((s for gpu in gpus if (s := _pcie_share(gpu)) is not None), default=None),
-        ranks=_ranks(ranks, frame),
-        workers=_members(workers, frame),
-        threads=_loader_threads(ranks, frame),
-        threads_watched=bool(_other_threads(ranks, frame)),
+        ranks=_ranks(ranks, mains, others),
+        workers=_processes(workers, _members_of(workers, frame)),
+        threads=_loader_threads(others),
+        threads_watched=bool(others),
         cpu=total(rows, lambda row: row.cpu_percent),
         read=total(rows, lambda row: row.read_bytes_per_s),
         write=total(rows, lambda row: row.write_bytes_per_s),
@@ -168,7 +169,7 @@ def measure(
         read_calls=total(rows, lambda row: row.read_calls_per_s),
         rank_read=total(ranks, lambda row: row.read_bytes_per_s),
         rank_logical_read=total(ranks, lambda row: row.logical_read_bytes_per_s),
-        main_read=_main_read(ranks, frame),
+        main_read=_main_read(mains),
         rank_write=total(ranks, lambda row: row.write_bytes_per_s),
         rank_logical_write=total(ranks, lambda row: row.logical_write_bytes_per_s),
         major_faults=total(rows, lambda row: row.major_faults_per_s),
@@ -206,27 +207,27 @@ def _pcie_share(gpu: GpuRow) -> float | None:
     return None if lane is None else 100.0 * received / (lane * width)
 
 
-def _members(rows: Sequence[ProcessRow], frame: Frame) -> Threads:
+def _members_of(rows: Sequence[ProcessRow], frame: Frame) -> list[MemberRow]:
+    """What was read of the main threads of processes."""
+    return [member for row in rows if (member := frame.readings.members.get(row.key)) is not None]
+
+
+def _processes(rows: Sequence[ProcessRow], members: Sequence[MemberRow]) -> Threads:
     """Processes, by their main threads."""
-    members = [member for row in rows if (member := frame.readings.members.get(row.key)) is not None]
     return _group(members, len(rows), mean(known(row.cpu_percent) for row in rows))
 
 
-def _ranks(ranks: Sequence[ProcessRow], frame: Frame) -> Threads:
+def _ranks(ranks: Sequence[ProcessRow], mains: Sequence[MemberRow], others: Sequence[MemberRow]) -> Threads:
     """The main threads; to their CPU time that of the backward pass is added, which runs while they wait for it."""
-    group = _members(ranks, frame)
+    group = _processes(ranks, mains)
     if group.main_cpu is None:
         return group
-    backward = sum(
-        known(thread.main_thread_cpu_percent) or 0.0
-        for thread in _other_threads(ranks, frame)
-        if _DISPATCHING.match(thread.name)
-    )
+    backward = sum(known(thread.main_thread_cpu_percent) or 0.0 for thread in others if _DISPATCHING.match(thread.name))
     return replace(group, main_cpu=group.main_cpu + backward / len(ranks)) if backward else group
 
 
-def _loader_threads(ranks: Sequence[ProcessRow], frame: Frame) -> Threads:
-    loading = [thread for thread in _other_threads(ranks, frame) if _is_loading(thread)]
+def _loader_threads(others: Sequence[MemberRow]) -> Threads:
+    loading = [thread for thread in others if _is_loading(thread)]
     return _group(loading, len(loading), mean(known(thread.main_thread_cpu_percent) for thread in loading))
 
 
@@ -253,12 +254,11 @@ def _is_loading(thread: MemberRow) -> bool:
     return read >= _LOADING_BYTES_PER_S or waiting >= LOADING_PERCENT or cpu >= _PREPARING_PERCENT
 
 
-def _main_read(ranks: Sequence[ProcessRow], frame: Frame) -> float | None:
+def _main_read(mains: Sequence[MemberRow]) -> float | None:
     """Bytes that the main threads read by calls or from devices, None where that is not known of a single one."""
-    members = [member for row in ranks if (member := frame.readings.members.get(row.key)) is not None]
     amounts = [
         max(logical, known(member.read_bytes_per_s) or 0.0)
-        for member in members
+        for member in mains
         if (logical := known(member.logical_read_bytes_per_s)) is not None
     ]
     return sum(amounts) if amounts else None

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from iodash.model.sample import Host
 
+SYS_HIDDEN = "/sys is hidden"
+"""How every sentence begins that says so."""
+
 _CONTAINER_FLAGS = "docker run --user root --cap-add SYS_PTRACE --pid=host"
 
 

@@ -46,3 +46,10 @@ def ratio(part: Number, whole: Number) -> Number:
     if isinstance(whole, Missing):
         return whole
     return part / whole if whole else Missing.NO_IO
+
+
+def cache_hit_percent(asked: Number, fetched: Number) -> Number:
+    """Share of the bytes `asked` for by calls that storage did not fetch; `no_io` where it fetched more than that."""
+    if isinstance(asked, Missing) or isinstance(fetched, Missing):
+        return asked + fetched
+    return Missing.NO_IO if asked == 0 or asked < fetched else 100 * (1 - fetched / asked)

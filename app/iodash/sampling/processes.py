@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from iodash.model.frame import ProcessRow
 from iodash.model.missing import Count, Missing, Number
-from iodash.sampling.counters import delta, per_second
+from iodash.sampling.counters import cache_hit_percent, delta, per_second
 from iodash.sampling.gpu_use import gpu_uses
 from iodash.sampling.own_io import (
     NOTHING,
@@ -236,10 +236,7 @@ def _cache_hits(new: ProcessCounters, grown: Amounts | Missing) -> Number:
         return grown
     if new.reads_fuse:
         return Missing.UNSUPPORTED
-    asked, fetched = grown[0], grown[_READ]
-    if asked == 0 or asked < fetched:
-        return Missing.NO_IO
-    return 100 * (1 - fetched / asked)
+    return cache_hit_percent(grown[0], grown[_READ])
 
 
 def _rates(grown: Amounts | Missing, seconds: float) -> tuple[Number, ...]:

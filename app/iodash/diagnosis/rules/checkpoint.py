@@ -20,6 +20,8 @@ WRITING = 8 * MIB
 _SOME = 64.0 * 1024
 _HELD = 20.0
 _NEXT = 0.001
+"""Seconds by which a period leaves out the moment at its beginning, so that it holds each phase once."""
+
 _PAUSE_S = 2.5
 _RECURRENCE = 1.5
 _MOST_PERIOD_S = 60.0
@@ -34,12 +36,11 @@ def checkpoint_write(scene: Scene) -> Finding | None:
         return None
     lost = sum(_lost(moment) for moment in moments)
     seconds = sum(moment.seconds for moment in moments)
-    overall = scene.idle if moments is scene.moments else _share(lost, seconds)
+    overall = _share(lost, seconds)
     no_gpu = scene.idle is None
     if not no_gpu and (overall is None or overall <= STARVED_IDLE or not lost):
         return None
     rate = weighted(tuple(writing), _written) or 0.0
-    limit = reached_limit(scene)
     read = weighted(tuple(writing), lambda moment: moment.read) or 0.0
     finding = Finding("checkpoint_write")
     if overall is not None and lost:
@@ -90,7 +91,7 @@ def checkpoint_write(scene: Scene) -> Finding | None:
         finding.advice = (
             "it writes little and waits for it often: sync (flush, fsync) less often, or save asynchronously"
         )
-    elif limit is not None and limit[0].direction == "write":
+    elif (limit := reached_limit(scene)) is not None and limit[0].direction == "write":
         share = 100 * limit[1] / limit[0].per_s
         finding.inform("limit_percent", share, "%", f"its writes run at {share:.0f} % of its cgroup's limit")
         finding.advice = "raise the write limit of its cgroup (io.max, blkio.throttle), or save asynchronously"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from iodash.formatting.safe_text import safe_text
 from iodash.model.missing import Count, Missing
+from iodash.model.remedies import SYS_HIDDEN
 from iodash.model.sample import DeviceCounters
 from iodash.sources.local.kept_file import KeptFile
 from iodash.sources.local.mounts import MountReader
@@ -129,7 +130,7 @@ class DeviceReader:
         if not self._guessed:
             return ()
         return (
-            "/sys is hidden: which devices are disks, and so the machine's totals, is told by their names. "
+            f"{SYS_HIDDEN}: which devices are disks, and so the machine's totals, is told by their names. "
             "Mount the host's /sys and name it with --sysfs.",
         )
 

@@ -105,6 +105,11 @@ class PathFinder:
         self._blocks = Blocks(sysfs)
         self._time_limit_s = time_limit_s
 
+    @property
+    def sys_is_hidden(self) -> bool:
+        """Whether sysfs shows no block devices, so that none can be named."""
+        return self._blocks.guessed
+
     def find(self, path: str) -> Served:
         """What serves `path`. Symbolic links are followed, beside this thread and with a time limit.
 

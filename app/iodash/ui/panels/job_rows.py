@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from iodash.columns.processes import label
 from iodash.model.missing import Missing
 from iodash.outputs.select import order_processes, pick_processes
+from iodash.sampling.counters import cache_hit_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -181,11 +182,7 @@ def _cache_hits(rows: Iterable[ProcessRow], fetched: Number, asked: Number) -> N
     """Share of the bytes read by calls that storage did not deliver, in percent."""
     if any(row.cache_hit_percent is Missing.UNSUPPORTED for row in rows):
         return Missing.UNSUPPORTED
-    if isinstance(asked, Missing) or isinstance(fetched, Missing):
-        return asked + fetched
-    if asked == 0 or asked < fetched:
-        return Missing.NO_IO
-    return 100 * (1 - fetched / asked)
+    return cache_hit_percent(asked, fetched)
 
 
 def _common(values: Iterable[Any]) -> Any:
