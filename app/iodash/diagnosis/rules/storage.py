@@ -203,13 +203,13 @@ def device_saturated(scene: Scene) -> Finding | None:
         if alone:
             text = f"it has {queue:.1f} requests at a time: more could be asked of it"
             finding.oppose("queue_length", queue, "", ONE_REQUEST, text)
-        _oppose_if_cpu_bound(finding, scene, waited)
-        oppose_if_loaders_are_ahead(finding, scene)
         if best is None or finding.weight > best[0].weight:
             best = finding, disk, alone
-    if best is None:
+    if best is None or waited is None:
         return None
     finding, disk, alone = best
+    _oppose_if_cpu_bound(finding, scene, waited)
+    oppose_if_loaders_are_ahead(finding, scene)
     own, wait = _own_share(scene, disk), scene.device(disk.name, "read_await_ms")
     by = _blame(finding, scene, own)
     finding.inform("own_share_percent", own, "%", f"{own:.0f} % of its traffic is the job's")
