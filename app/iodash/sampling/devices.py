@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from iodash.model.frame import DeviceRow
 from iodash.model.missing import Count, Missing, Number
@@ -11,6 +10,8 @@ from iodash.sampling.counters import delta, delta_32, per_second, ratio
 
 if TYPE_CHECKING:
     from iodash.model.sample import DeviceCounters, MountCounters, Sample
+
+    Resting: TypeAlias = dict[str, tuple[DeviceCounters, DeviceRow]]
 
 _SECTOR_BYTES = 512
 _TIMES_LIMIT = 1 << 31
@@ -46,17 +47,19 @@ _MOUNT_COUNTS = (
 )
 
 
-def device_rows(old: Sample, new: Sample, seconds: float) -> tuple[DeviceRow, ...]:
+def device_rows(old: Sample, new: Sample, seconds: float, resting: Resting | None = None) -> tuple[DeviceRow, ...]:
     """Every block device and network mount of `new` over the `seconds` since `old`.
 
     A device that was not in `old` is `new`. One whose counters fell, or whose name the kernel has given to another
-    device meanwhile, is `reset`. One that is gone has no row.
+    device meanwhile, is `reset`. One that is gone has no row. The rows of devices that did nothing are kept in
+    `resting` by name and given out again.
     """
     devices_before = {} if isinstance(old.devices, Missing) else {_device_key(row): row for row in old.devices}
+    known: Resting = {} if resting is None else resting
     mounts_before = {_mount_key(row): row for row in old.mounts}
     devices = () if isinstance(new.devices, Missing) else new.devices
     return (
-        *(_between(devices_before.get(_device_key(row)), row, seconds) for row in devices),
+        *(_between(devices_before.get(_device_key(row)), row, seconds, known) for row in devices),
         *(_mount_row(_mount_growth(mounts_before.get(_mount_key(row)), row), row, seconds) for row in new.mounts),
     )
 
@@ -104,16 +107,15 @@ class _Growth(NamedTuple):
         return cls(*(value if isinstance(value, Missing) else reason for value in values))
 
 
-def _between(old: DeviceCounters | None, new: DeviceCounters, seconds: float) -> DeviceRow:
-    if old is new and seconds > 0:
-        return _at_rest(new)
-    return _device_row(_device_growth(old, new, seconds), new, seconds)
-
-
-@lru_cache(maxsize=256)
-def _at_rest(row: DeviceCounters) -> DeviceRow:
-    """The row of a device of which nothing was seen to change, as of most loop devices: the same for any interval."""
-    return _device_row(_device_growth(row, row, 1.0), row, 1.0)
+def _between(old: DeviceCounters | None, new: DeviceCounters, seconds: float, resting: Resting) -> DeviceRow:
+    if old is not new or seconds <= 0:
+        return _device_row(_device_growth(old, new, seconds), new, seconds)
+    # Nothing was seen to change, as with most loop devices: the row is the same for any interval.
+    counters, row = resting.get(new.name, (None, None))
+    if row is None or counters is not new:
+        row = _device_row(_device_growth(new, new, 1.0), new, 1.0)
+        resting[new.name] = new, row
+    return row
 
 
 def _device_key(row: DeviceCounters) -> tuple[str, int, int]:

@@ -17,6 +17,7 @@ from iodash.sampling.unattributed import Unattributed
 if TYPE_CHECKING:
     from iodash.model.missing import Number
     from iodash.model.sample import Sample
+    from iodash.sampling.devices import Resting
 
 
 class FrameBuilder:
@@ -26,11 +27,12 @@ class FrameBuilder:
         self._processes = ProcessRates()
         self._gpus = GpuRates()
         self._unattributed = Unattributed()
+        self._resting: Resting = {}
 
     def frame(self, old: Sample, new: Sample, *, missed_ticks: int = 0) -> Frame:
         """What happened between two samples, `old` read first. The interval is that of their monotonic stamps."""
         seconds = new.monotonic - old.monotonic
-        devices = device_rows(old, new, seconds)
+        devices = device_rows(old, new, seconds, self._resting)
         gpus = self._gpus.rows(old, new)
         processes = self._processes.rows(old, new, seconds, gpus)
         return Frame(
@@ -40,7 +42,7 @@ class FrameBuilder:
             system=system_row(old, new, seconds, devices),
             devices=devices,
             processes=processes,
-            unattributed=self._unattributed.row(old, new, seconds, devices, processes),
+            unattributed=self._unattributed.row(old, new, seconds, devices, processes, self._processes.moving),
             gpu_driver=new.gpu_driver,
             gpus=gpus,
             own=OwnCost(

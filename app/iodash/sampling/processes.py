@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import compress, count
+from operator import is_not
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from iodash.model.frame import ProcessRow
 from iodash.model.missing import Count, Missing, Number
@@ -19,7 +21,7 @@ from iodash.sampling.own_io import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from iodash.model.frame import GpuRow
     from iodash.model.sample import IoCounters, ProcessCounters, ProcessKey, Sample, StatCounters
@@ -49,6 +51,11 @@ class _Track:
         self.quiet = False
         self.read_total = self.write_total = 0
 
+    def stays(self, now: ProcessCounters, frame: _Frame) -> bool:
+        """Whether the row of the frame before is that of this frame too, as far as the process itself goes."""
+        before = frame.old.processes.get(now.key.tid or now.key.pid)
+        return self.quiet and self.counters is now and before is now and now.key.pid not in frame.uses
+
 
 class _Frame:
     """What the rows of one frame have in common."""
@@ -74,16 +81,47 @@ class _Frame:
         return self.others, self.new.host.delay_accounting, self.seconds > 0, self.new.threads
 
 
+class _LastFrame(NamedTuple):
+    """What a frame hands on to the next one.
+
+    `restless` are the positions of the rows that may differ in the next frame even if nothing is read anew, `used` the
+    pids of the processes that use GPUs.
+    """
+
+    shared: tuple[object, ...] = ()
+    processes: Mapping[int, ProcessCounters] | None = None
+    numbers: Sequence[int] = ()
+    counters: Sequence[ProcessCounters] = ()
+    rows: Sequence[ProcessRow] = ()
+    restless: Sequence[int] = ()
+    used: frozenset[int] = frozenset()
+
+    def goes_on(self, frame: _Frame, shared: tuple[object, ...], numbers: list[int]) -> bool:
+        """Whether a frame comes right after this one, with the same processes: then rows at rest stay as they are."""
+        return (
+            shared == self.shared
+            and frame.old.processes is self.processes
+            and numbers == self.numbers
+            and frame.uses.keys() <= self.used
+        )
+
+
 class ProcessRates:
     """Makes the process rows of successive frames.
 
-    A process that did nothing costs almost nothing: its row of the frame before is given out again.
+    A process that did nothing costs almost nothing: its row of the frame before is given out again. While nobody comes
+    or goes not even a step of the loop is taken for it.
     """
 
     def __init__(self) -> None:
         self._processes: dict[int, _Track] = {}
         self._threads: dict[int, _Track] = {}
-        self._shared: tuple[object, ...] = ()
+        self._last = _LastFrame()
+
+    @property
+    def moving(self) -> Iterator[ProcessRow]:
+        """Those of the last frame's rows in which anything at all happened, and a few more."""
+        return (self._last.rows[position] for position in self._last.restless)
 
     def rows(self, old: Sample, new: Sample, seconds: float, gpus: Sequence[GpuRow]) -> tuple[ProcessRow, ...]:
         """One row for each process (or thread) of `new`, in its order.
@@ -93,29 +131,35 @@ class ProcessRates:
         not in, as while threads are shown.
         """
         frame = _Frame(old, new, seconds, gpus)
-        shared = frame.what_all_share()
-        reusable = shared == self._shared
-        self._shared = shared
         if not new.threads:
             self._threads.clear()
-        tracks, before, uses = self._threads if new.threads else self._processes, old.processes, frame.uses
-        rows: list[ProcessRow] = []
-        for number, counters in new.processes.items():
-            track = tracks.get(number)
-            if (
-                track is not None
-                and track.quiet
-                and reusable
-                and track.counters is counters
-                and before.get(number) is counters
-                and (not uses or counters.key.pid not in uses)
-            ):
-                rows.append(track.row)
-            else:
-                rows.append(self._row(frame, tracks, number, before.get(number), counters))
-        if len(tracks) != len(new.processes):
+        tracks = self._threads if new.threads else self._processes
+        numbers, counters = list(new.processes), list(new.processes.values())
+        last, shared, before = self._last, frame.what_all_share(), old.processes
+
+        def make(position: int) -> ProcessRow:
+            number = numbers[position]
+            return self._row(frame, tracks, number, before.get(number), counters[position])
+
+        if last.goes_on(frame, shared, numbers):
+            rows = list(last.rows)
+            again = sorted({*compress(count(), map(is_not, counters, last.counters)), *last.restless})
+            for position in again:
+                rows[position] = make(position)
+        else:
+            rows, again = [], []
+            for position, now in enumerate(counters):
+                track = tracks.get(numbers[position])
+                if track is not None and shared == last.shared and track.stays(now, frame):
+                    rows.append(track.row)
+                else:
+                    rows.append(make(position))
+                    again.append(position)
+        if len(tracks) != len(numbers):
             for number in tracks.keys() - new.processes.keys():
                 del tracks[number]
+        restless = [position for position in again if not tracks[numbers[position]].quiet]
+        self._last = _LastFrame(shared, new.processes, numbers, counters, rows, restless, frozenset(frame.uses))
         return tuple(rows)
 
     @staticmethod

@@ -46,15 +46,16 @@ class Unattributed:
         seconds: float,
         devices: Sequence[DeviceRow],
         processes: Sequence[ProcessRow],
+        moving: Iterable[ProcessRow],
     ) -> UnattributedRow:
-        """The row of one frame. `reasons` are empty when nothing is left over."""
+        """The row of one frame. `reasons` are empty when nothing is left over; `moving` are the rows of any I/O."""
         disks = [row for row in devices if row.total]
         mounts = [row for row in devices if row.kind in _ACCOUNTED_MOUNTS]
         read = _over(_sum(row.read_bytes_per_s for row in disks), seconds)
         written = _over(_sum(row.write_bytes_per_s for row in disks), seconds)
         from_mounts = seconds * sum(or_zero(row.read_bytes_per_s) for row in mounts)
         to_mounts = seconds * sum(or_zero(row.write_bytes_per_s) for row in mounts)
-        active = [row for row in processes if row.read_bytes_per_s or row.write_bytes_per_s]
+        active = [row for row in moving if row.read_bytes_per_s or row.write_bytes_per_s]
         fetched = seconds * sum(or_zero(row.read_bytes_per_s) for row in active)
         dirtied = seconds * sum(
             max(0.0, or_zero(row.write_bytes_per_s) - or_zero(row.cancelled_write_bytes_per_s)) for row in active

@@ -399,6 +399,47 @@ def test_processes_on_no_gpu_are_repeated_while_others_are_on_one() -> None:
     assert second[50] == first[50]
 
 
+STEPS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(("rests", "reads", "is_gone")), min_size=5, max_size=5), st.sets(st.integers(50, 54))
+    ),
+    min_size=2,
+    max_size=12,
+)
+
+
+@given(STEPS)
+def test_what_is_reused_is_what_would_be_made_anew(steps: list[tuple[list[str], set[int]]]) -> None:
+    known: dict[int, ProcessCounters] = {}
+    samples = []
+    for at, (fates, users) in enumerate(steps):
+        for pid, fate in enumerate(fates, 50):
+            if fate == "is_gone":
+                known.pop(pid, None)
+            elif pid not in known:
+                known[pid] = process(pid)
+            elif fate == "reads":
+                known[pid] = replace(known[pid], io=io(known[pid].io.read_bytes + MIB))  # type: ignore[union-attr]
+        listed = tuple(GpuProcess(pid, MIB, 5.0) for pid in sorted(users))
+        samples.append(on_gpus(at, *known.values(), of=(listed,)))
+    reusing, anew = ProcessRates(), ProcessRates()
+    for old, new in pairwise(samples):
+        (found,) = rows(old, new, rates=reusing)
+        apart = [replace(each, processes={n: replace(p) for n, p in each.processes.items()}) for each in (old, new)]
+        (expected,) = rows(*apart, rates=anew)
+        assert found == expected
+        moving = {row.pid for row in reusing.moving}
+        assert moving >= {pid for pid, row in found.items() if row.read_bytes_per_s or row.gpus}
+
+
+def test_moving_rows_are_those_that_did_something() -> None:
+    rates = ProcessRates()
+    idle, reader = process(51), process()
+    later = [process(io=io(read * MIB)) for read in (1, 2)]
+    rows(sample(1, idle, reader), sample(2, idle, later[0]), sample(3, idle, later[1]), rates=rates)
+    assert [row.pid for row in rates.moving] == [50]
+
+
 # --- threads and gaps -------------------------------------------------------------------------------------------------
 
 

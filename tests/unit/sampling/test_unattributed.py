@@ -60,7 +60,7 @@ def row(
     old = sample(1, process_counters(7), system=system_counters(memory_dirty_bytes=dirty_before))
     system = system_counters(memory_dirty_bytes=dirty, processes_created=values.pop("created", 0))
     new = sample(2, *values.pop("left", [process_counters(7)]), system=system, **values)
-    return (keeper or Unattributed()).row(old, new, 1.0, devices, processes)
+    return (keeper or Unattributed()).row(old, new, 1.0, devices, processes, processes)
 
 
 def test_reads_beyond_the_processes_are_left_over() -> None:
@@ -180,5 +180,5 @@ def test_a_device_that_is_not_known_yet_leaves_the_others() -> None:
 
 def test_no_time_gives_no_rate() -> None:
     same = sample(1, process_counters(7))
-    found = Unattributed().row(same, same, 0.0, (disk(),), ())
+    found = Unattributed().row(same, same, 0.0, (disk(),), (), ())
     assert found.read_bytes_per_s is Missing.NOT_MEASURED

@@ -363,6 +363,7 @@ def test_what_rarely_changes_is_read_again_too_and_at_once_after_a_mount(
     folder = tree.add("sdb", "8:16", diskseq="2", queue__nr_requests="64", mq__0__cpu_list="0", queue__iostats="1")
     procfs = proc_tree(tmp_path)
     write(procfs / "diskstats", disk_line("sda", "8:0") + disk_line("sdb", "8:16"))
+    write(tmp_path / "sys/kernel/uevent_seqnum", "2173\n")
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     reader = DeviceReader(procfs, tmp_path / "sys")
@@ -381,6 +382,13 @@ def test_what_rarely_changes_is_read_again_too_and_at_once_after_a_mount(
     write(folder / "queue/nr_requests", "16\n")
     reader._mounts.changes += 1  # which only the kernel's own mountinfo tells by poll(2)
     assert disk().slots == 16
+    write(folder / "queue/nr_requests", "8\n")
+    write(tmp_path / "sys/kernel/uevent_seqnum", "2174\n")  # something happened to a device
+    assert disk().slots == 8
+    write(folder / "queue/nr_requests", "4\n")
+    (tmp_path / "sys/kernel/uevent_seqnum").unlink()
+    reader._events.close()
+    assert disk().slots == 4  # where nobody tells of events
     write(folder / "queue/iostats", "0\n")
     assert disk().reads is Missing.OFF
     reader.close()

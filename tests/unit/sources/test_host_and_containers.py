@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,11 @@ def test_controllers_that_share_a_hierarchy_have_an_entry_each() -> None:
     }
 
 
-def test_a_whole_host(tmp_path: Path) -> None:
+def test_a_whole_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     procfs = proc_tree(tmp_path)
     write(tmp_path / "sys/devices/system/cpu/online", "0-63,128-191\n")
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     reader = HostReader(procfs, tmp_path / "sys")
     host = reader.read()
     assert (host.name, host.kernel, host.container, host.pid_namespace) == ("gpu-node-07", "6.18.0-test", None, False)
@@ -64,6 +67,8 @@ def test_a_whole_host(tmp_path: Path) -> None:
     assert host.clock_ticks >= 1
     assert reader.read() is host
     write(procfs / "sys/kernel/task_delayacct", "0\n")
+    assert reader.read() is host
+    now += 5.0
     assert reader.read().delay_accounting is False
     reader.close()
 

@@ -120,6 +120,9 @@ class DeviceReader:
         self._read_at = 0.0
         self._due = 0.0
         self._next = 0
+        self._events = KeptFile(sysfs / "kernel/uevent_seqnum")
+        self._seen_events: bytes | Missing | None = None
+        self._whole_left = 0
         self._guessed = False
         self._rows: dict[bytes, DeviceCounters] = {}
         self._mounted: dict[str, tuple[str, ...]] = {}
@@ -158,6 +161,7 @@ class DeviceReader:
         """Lets go of the kept descriptors and ends the thread, waiting for nothing."""
         self._peeks.close()
         self._file.close()
+        self._events.close()
         self._mounts.close()
 
     def _update(self, names: tuple[str, ...]) -> None:
@@ -183,13 +187,22 @@ class DeviceReader:
         self._read_at = now
         whole = math.floor(self._due)
         self._due -= whole
+        self._notice_events()
         for _ in range(whole):
             self._next = (self._next + 1) % len(self._names)
-            changed |= self._blocks.refresh(self._names[self._next])
+            changed |= self._blocks.refresh(self._names[self._next], whole=self._whole_left > 0)
+            self._whole_left -= 1
         if changed:
             self._forget_rows()
             self._mounted = _mount_points(self._blocks, table)
         return changed
+
+    def _notice_events(self) -> None:
+        """After any event about a device, or where nobody tells of them, all devices are looked at wholly in turn."""
+        events = self._events.read()
+        if isinstance(events, Missing) or events != self._seen_events:
+            self._whole_left = 0 if self._seen_events is None else len(self._names)
+            self._seen_events = events
 
     def _forget_rows(self) -> None:
         self._rows = {}
@@ -305,6 +318,8 @@ class InFlightPeeks:
 
     def look(self, wanted: bool) -> None:
         """Whether it is worth looking: while no device moves, nobody is woken for it."""
+        if wanted == self._wanted.is_set():
+            return
         if wanted:
             self._wanted.set()
         else:
@@ -312,6 +327,8 @@ class InFlightPeeks:
 
     def take(self) -> dict[bytes, int]:
         """The largest number by raw device name; looking starts afresh."""
+        if not self._peaks:
+            return {}
         with self._lock:
             peaks, self._peaks = self._peaks, {}
         return peaks

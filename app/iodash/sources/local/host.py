@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from iodash.model.sample import ContainerKind
 
 OWN_PROCFS = Path("/proc")
+_AGE_S = 5.0
 _SYS_PTRACE = 19  # include/uapi/linux/capability.h
 
 
@@ -43,7 +45,7 @@ def may_trace() -> bool:
 
 
 class HostReader:
-    """Reads the host. What can change while iodash runs is read again each time, the rest once."""
+    """Reads the host. What can change while iodash runs is read again every few seconds, the rest once."""
 
     def __init__(self, procfs: Path, sysfs: Path) -> None:
         self._procfs = procfs
@@ -55,11 +57,16 @@ class HostReader:
         # The kernel's own second process is in sight exactly where the whole machine is.
         self._pid_namespace = read_bytes(procfs / "2/comm") != b"kthreadd"
         self._may_trace = may_trace()
+        self._due = 0.0
         self._seen: tuple[bytes | Missing, ...] = ()
         self._host = Host(name="", kernel="")
 
     def read(self) -> Host:
         """The host as it is now; the same object while nothing changed."""
+        now = time.monotonic()
+        if now < self._due:
+            return self._host
+        self._due = now + _AGE_S
         seen = (self._name.read(), self._delay_accounting.read(), self._online.read())
         if seen != self._seen:
             self._seen = seen

@@ -45,12 +45,16 @@ class MemberReader:
         self._cgroups: dict[str, _Group] = {}
         self._mounts: MountReader | None = None
         self._blocks = Blocks(sysfs)
+        self._watching = False
 
     def read(self, members: frozenset[ProcessKey], threaded: frozenset[ProcessKey] = frozenset()) -> JobReadings:
         """The counters of the members now, with the newest facts. Never waits for a process.
 
         Of those in `threaded` the threads beside the main one that have work are read as well.
         """
+        if not members and not self._watching:
+            return JobReadings()
+        self._watching = bool(members)
         threads = self._threads.busy(threaded)
         self._looks.watch(members | threads, with_io=threaded | threads)
         if not members:

@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING
 
 from iodash.model.remedies import see_into_others
-from iodash.sources.descriptors import shortage
 from iodash.sources.local.kept_file import read_bytes
 from iodash.sources.local.mounts import MountTable
 
@@ -31,21 +30,22 @@ class Hidden:
         self._accounting: bool | None = None
         self._switched_on = False
 
-    def notes(self, host: Host, unreadable: int, processes: int) -> tuple[str, ...]:
+    def notes(self, host: Host, unreadable: int, processes: int, lack: str = "") -> tuple[str, ...]:
         """One sentence for each kind of thing that is hidden.
 
         Args:
             host: what is known of the machine.
             unreadable: of how many processes the I/O may not be read.
             processes: how many there are in all.
+            lack: what to do about a shortage of descriptors, empty without one.
         """
         if self._accounting is False and host.delay_accounting:
             self._switched_on = True
         self._accounting = host.delay_accounting
-        return tuple(self._sentences(host, unreadable, processes))
+        return tuple(self._sentences(host, unreadable, processes, lack))
 
-    def _sentences(self, host: Host, unreadable: int, processes: int) -> Iterator[str]:
-        if lack := shortage():
+    def _sentences(self, host: Host, unreadable: int, processes: int, lack: str) -> Iterator[str]:
+        if lack:
             yield f"Parts may be missing: {lack}."
         hidepid = self._hidden_processes()
         if hidepid:

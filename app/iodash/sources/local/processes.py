@@ -150,12 +150,11 @@ class ProcessReader:
         """The numbers of processes that were not there before, by a listing only where nothing cheaper can tell."""
         nobody_new = created == self._created and created not in (0, Missing.NOT_MEASURED)
         self._created = created
-        in_turn = None if self._births is None else self._births.since_last()
-        if self._turn % ACTIVE_TURNS == 0 or not self._known:
-            return self._follow_list()
-        if nobody_new:
+        must_list = self._turn % ACTIVE_TURNS == 0 or not self._known
+        if nobody_new and not must_list:
             return []
-        if in_turn is None:
+        in_turn = None if self._births is None else self._births.since_last()
+        if must_list or in_turn is None:
             return self._follow_list()
         return [name for name in in_turn if name not in self._known]
 

@@ -36,6 +36,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 _GPU_WAIT_S = 1.0
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class NotAProcTreeError(Exception):
@@ -122,6 +123,7 @@ class LocalSource:
         self._gpu.start()
         readings = self._members.read(demand.members, demand.threaded)
         unreadable = self._processes.unreadable if self._processes is not None else 0
+        lack = shortage()
         return Sample(
             time=now,
             monotonic=monotonic,
@@ -135,9 +137,9 @@ class LocalSource:
             own=self._own_cost(),
             sample_ms=1000 * (time.monotonic() - began),
             threads=demand.threads,
-            notes=(*failures, *self._hidden.notes(host, unreadable, len(processes)), *self._devices.notes),
+            notes=(*failures, *self._hidden.notes(host, unreadable, len(processes), lack), *self._devices.notes),
             readings=readings,
-            short_of_files=bool(shortage()),
+            short_of_files=bool(lack),
         )
 
     def _read_processes(
@@ -188,4 +190,4 @@ def _is_own_namespace(procfs: Path) -> bool:
 def _resident_bytes(own: KeptFile) -> int:
     """Resident memory of this process (proc(5), /proc/PID/statm, second field), 0 where its own /proc is hidden."""
     content = own.read()
-    return 0 if isinstance(content, Missing) else int(content.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0 if isinstance(content, Missing) else int(content.split(None, 2)[1]) * _PAGE_BYTES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from iodash.model.missing import Count, Missing, Number
@@ -19,8 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SHARED_MEMORY = "/dev/shm"
-_MEMORY_FIELD = re.compile(
-    rb"^(MemTotal|MemFree|MemAvailable|Buffers|Cached|SwapTotal|SwapFree|Dirty|Writeback): +(\d+)", re.MULTILINE
+_MEMORY_NAMES = (
+    b"MemTotal",
+    b"MemFree",
+    b"MemAvailable",
+    b"Buffers",
+    b"Cached",
+    b"SwapTotal",
+    b"SwapFree",
+    b"Dirty",
+    b"Writeback",
 )
 
 
@@ -159,22 +166,18 @@ def _number_after(content: bytes, key: bytes) -> Count:
         return Missing.UNSUPPORTED if content else Missing.NOT_IN_CONTAINER
     start += len(key)
     end = content.find(b"\n", start)
-    digits = content[start : end if end >= 0 else None].split(b" ", 1)[0]
-    return int(digits) if digits.isdigit() else Missing.UNSUPPORTED
-
-
-_MEMORY_NAMES = tuple(_MEMORY_FIELD.pattern[2 : _MEMORY_FIELD.pattern.index(b")")].split(b"|"))
+    words = content[start : end if end >= 0 else None].split(None, 1)
+    return int(words[0]) if words and words[0].isdigit() else Missing.UNSUPPORTED
 
 
 def parse_memory(content: bytes | Missing) -> dict[bytes, Count]:
     """The fields of /proc/meminfo that iodash uses, in bytes."""
     if isinstance(content, Missing):
         return dict.fromkeys(_MEMORY_NAMES, content)
-    absent = Missing.UNSUPPORTED if content else Missing.NOT_IN_CONTAINER
-    fields: dict[bytes, Count] = dict.fromkeys(_MEMORY_NAMES, absent)
-    for name, kib in _MEMORY_FIELD.findall(content):
-        fields[name] = int(kib) * 1024
-    return fields
+    if not content:
+        return dict.fromkeys(_MEMORY_NAMES, Missing.NOT_IN_CONTAINER)
+    lines = b"\n" + content
+    return {name: _number_after(lines, b"\n" + name + b":") * 1024 for name in _MEMORY_NAMES}
 
 
 _PAGING_NAMES = (b"pgpgin", b"pgpgout", b"pswpin", b"pswpout", b"pgmajfault", b"workingset_refault_file")
@@ -195,11 +198,12 @@ def parse_load(content: bytes | Missing, count: int = 3) -> tuple[Number, ...]:
     """The first `count` decimal numbers of /proc/loadavg or /proc/uptime."""
     if isinstance(content, Missing):
         return (content,) * count
-    fields = content.split(None, count)
+    fields = content.split(None, count)[:count]
     try:
-        return tuple(float(fields[index]) for index in range(count))
-    except (ValueError, IndexError):
-        return (Missing.NOT_IN_CONTAINER,) * count
+        numbers = tuple(map(float, fields))
+    except ValueError:
+        numbers = ()
+    return numbers if len(numbers) == count else (Missing.NOT_IN_CONTAINER,) * count
 
 
 class SharedMemory:

@@ -115,14 +115,14 @@ class Blocks:
             device = self._known[name] = self._read(name)
         return device
 
-    def refresh(self, name: str) -> bool:
+    def refresh(self, name: str, *, whole: bool) -> bool:
         """Looks at one device again. True when anything about it changed.
 
-        Whether it is still the same one and whether it counts is seen each time, the rest only now and then.
+        What the kernel tells nobody about is seen each time; the rest when `whole`, or now and then.
         """
         known = self._known.get(name)
         looks = self._looks.get(name, 0) + 1
-        if known is not None and known.generation and looks < _WHOLE_EVERY and self._is_as_it_was(known):
+        if known is not None and not whole and looks < _WHOLE_EVERY and self._is_as_it_was(known):
             self._looks[name] = looks
             return False
         self._looks[name] = 0
@@ -135,10 +135,8 @@ class Blocks:
 
     def _is_as_it_was(self, device: BlockDevice) -> bool:
         disk = self._class + "/" + (device.below[0] if device.kind == "partition" else device.name).replace("/", "!")
-        return (
-            read_int(f"{disk}/diskseq") == device.generation
-            and (read_int(f"{disk}/queue/iostats") != 0) == device.counting
-            and (device.size is None or read_int(f"{disk}/size") == device.size)
+        return (read_int(f"{disk}/queue/iostats") != 0) == device.counting and (
+            device.size is None or read_int(f"{disk}/size") == device.size
         )
 
     def by_number(self, major: int, minor: int) -> str | None:
