@@ -91,7 +91,7 @@ class DashboardApp(App[object]):
         """Sampling starts when the first screen is drawn."""
         signals.take(asyncio.get_running_loop(), partial(self.exit, None))
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
-        self.set_interval(1.0, self._show_age)
+        self._ageing = self.set_interval(1.0, self._show_age, pause=True)
         self.call_after_refresh(self._start)
 
     def on_unmount(self) -> None:
@@ -164,9 +164,12 @@ class DashboardApp(App[object]):
             return
         if not self._feed.paused:
             self._feed.freeze()
+            self._ageing.resume()
             self._show_age()
-        elif (newest := self._feed.thaw()) is not None:
-            self._show(newest)
+        else:
+            self._ageing.pause()
+            if (newest := self._feed.thaw()) is not None:
+                self._show(newest)
 
     def action_slower(self) -> None:
         """The next longer interval."""

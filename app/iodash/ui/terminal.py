@@ -1,11 +1,16 @@
-"""The terminal that the screen is drawn on: standard output, also where it goes away or standard error is a file."""
+"""The terminal: the screen goes to standard output, keys come from standard input, and either may go away."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import os
+import select
 import sys
+import time
 from typing import TYPE_CHECKING, Any, cast
 
+from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 from iodash.outputs.write_whole import write_whole
@@ -16,6 +21,12 @@ if TYPE_CHECKING:
 
 HUNG_UP = 129
 """The exit status where the terminal is gone, as a hang-up signal has it."""
+
+_UNSURE_S = 1.0
+"""For how long after a key it may turn out that an escape was the Esc key and not the beginning of a sequence."""
+
+_TICK_MS = 50
+_KEYS_BYTES = 4096
 
 
 class ScreenFile:
@@ -53,7 +64,8 @@ class ScreenFile:
 class TerminalDriver(LinuxDriver):
     """Draws on standard output, so that standard error can go to a file, and ends the app where the terminal is gone.
 
-    The terminal is taken over again only after it was given back: SIGCONT also comes to who was not stopped.
+    While no key comes, nobody is woken up to look for one, which the driver beneath does ten times a second. The
+    terminal is taken over again only after it was given back: SIGCONT also comes to who was not stopped.
     """
 
     _suspended = False
@@ -62,9 +74,12 @@ class TerminalDriver(LinuxDriver):
         super().__init__(*arguments, **options)
         assert sys.__stdout__ is not None
         self._file = cast("Any", ScreenFile(sys.__stdout__, self._end))
+        self._stop_waiting = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
 
     def start_application_mode(self) -> None:
         """Takes the terminal over, unless another program is in its foreground."""
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self._stop_waiting)
         before = self._writer_thread
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._suspended = self._writer_thread is before
@@ -73,6 +88,42 @@ class TerminalDriver(LinuxDriver):
         """Gives the terminal back until `resume_application_mode`."""
         self._suspended = True
         super().suspend_application_mode()
+
+    def disable_input(self) -> None:
+        """Reads no more keys."""
+        os.eventfd_write(self._stop_waiting, 1)
+        super().disable_input()
+
+    def run_input_thread(self) -> None:
+        """Hands on what is typed until input is disabled or the terminal is gone."""
+        parser = XTermParser(self._debug)
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        waiting = select.poll()
+        waiting.register(self.fileno, select.POLLIN)
+        waiting.register(self._stop_waiting, select.POLLIN)
+        unsure_until = 0.0
+        while not self.exit_event.is_set():
+            ready = dict(waiting.poll(_TICK_MS if time.monotonic() < unsure_until else None))
+            if self._stop_waiting in ready:
+                unsure_until = float("inf")  # the event that ends this thread is set right after this
+                waiting.unregister(self._stop_waiting)
+            if self.fileno in ready:
+                typed = self._read_keys()
+                if not typed:
+                    self._end()
+                    return
+                for message in parser.feed(decode(typed)):
+                    self.process_message(message)
+                unsure_until = max(unsure_until, time.monotonic() + _UNSURE_S)
+            for message in parser.tick():
+                self.process_message(message)
+
+    def _read_keys(self) -> bytes:
+        """What was typed; nothing where the terminal is gone."""
+        try:
+            return os.read(self.fileno, _KEYS_BYTES)
+        except OSError:
+            return b""
 
     def _sigcont_application(self, *_: object) -> None:
         if self._suspended:
