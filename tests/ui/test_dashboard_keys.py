@@ -320,6 +320,14 @@ async def test_panels_can_be_hidden(key: str, words: str) -> None:
         assert words in it.text()
 
 
+async def test_the_device_table_says_that_disks_are_told_by_name() -> None:
+    async with stage() as it:
+        await it.give(replace(THREE, notes=("/sys is hidden: which devices are disks is told by their names.",)))
+        assert await it.shows("disks told by name: /sys is hidden")
+        await it.give(THREE)
+        assert "/sys is hidden" not in it.text()
+
+
 async def test_the_verdict_can_be_hidden() -> None:
     loud = frame(devices=(device(state="saturated", state_reason="reads wait", util_percent=100.0),))
     async with stage() as it:

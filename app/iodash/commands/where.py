@@ -52,11 +52,18 @@ def run(args: argparse.Namespace) -> int:
             if as_json:
                 emit_lines([json.dumps(as_object(found), ensure_ascii=False)])
             else:
-                hidden = found.kind == "unknown" and finder.sys_is_hidden
+                hidden = finder.sys_is_hidden and not _leads_to_disks(found)
                 emit_lines([as_text(found) + (_HIDDEN if hidden else "")])
     finally:
         finder.close()
     return status
+
+
+def _leads_to_disks(found: Served) -> bool:
+    """Whether what serves a path is known to the end."""
+    if found.kind == "block":
+        return all(layer.kind == "disk" for layer in found.levels[-1])
+    return found.kind != "unknown"
 
 
 def as_text(found: Served) -> str:

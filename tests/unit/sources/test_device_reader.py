@@ -273,6 +273,17 @@ def test_without_sysfs_names_tell_and_it_is_said(tmp_path: Path) -> None:
     reader.close()
 
 
+def test_without_sysfs_mounts_are_told_by_number(tmp_path: Path) -> None:
+    procfs = proc_tree(tmp_path)
+    write(procfs / "diskstats", disk_line("sda", "8:0") + disk_line("sda1", "8:1") + disk_line("dm-0", "253:0"))
+    write(procfs / "1/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 253:0 / /data rw - xfs /dev/mapper/x rw\n")
+    reader = DeviceReader(procfs, tmp_path / "none")
+    found = reader.read()
+    assert not isinstance(found, Missing)
+    assert {row.name: row.mounts for row in found} == {"sda": ("/",), "sda1": ("/",), "dm-0": ("/data",)}
+    reader.close()
+
+
 def test_with_sysfs_nothing_is_noted(tmp_path: Path) -> None:
     SysTree(tmp_path).add("sda", "8:0")
     procfs = proc_tree(tmp_path)

@@ -108,7 +108,7 @@ def test_the_facts_of_a_child(tmp_path: Path) -> None:
     data.write_bytes(b"x" * 4096)
     child = start(f"file = open({str(data)!r})\n{WAITS_IN_A_PIPE}", RANK="3")
     try:
-        facts = member_facts(PROC, Blocks(SYS), ProcessKey(child.pid, 1))
+        facts = member_facts(PROC, Blocks(PROC, SYS), ProcessKey(child.pid, 1))
     finally:
         end(child)
     assert facts.environment == {"RANK": "3"}
@@ -119,7 +119,7 @@ def test_the_facts_of_a_child(tmp_path: Path) -> None:
 
 
 def test_the_facts_of_nobody_are_missing(tmp_path: Path) -> None:
-    facts = member_facts(tmp_path, Blocks(tmp_path), ProcessKey(1, 1))
+    facts = member_facts(tmp_path, Blocks(tmp_path, tmp_path), ProcessKey(1, 1))
     assert isinstance(facts.places, Missing)
     assert isinstance(facts.cpus_allowed, Missing)
 
@@ -150,7 +150,7 @@ def test_members_have_counters_facts_and_a_group_and_nobody_costs_nothing() -> N
 def test_a_mount_whose_device_nobody_names_is_of_unknown_kind(tmp_path: Path) -> None:
     child = start(f"file = open({str(tmp_path / 'data')!r}, 'w')\n{WAITS_IN_A_PIPE}")
     try:
-        facts = member_facts(PROC, Blocks(tmp_path / "no sys"), ProcessKey(child.pid, 1))
+        facts = member_facts(PROC, Blocks(tmp_path, tmp_path / "no sys"), ProcessKey(child.pid, 1))
     finally:
         end(child)
     assert not isinstance(facts.places, Missing)

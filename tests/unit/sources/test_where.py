@@ -11,8 +11,8 @@ import pytest
 from iodash.commands import where as command
 from iodash.sources.local.mounts import MountTable
 from iodash.sources.local.topology import Blocks
-from iodash.sources.local.where import MissingPathError, PathFinder, UnansweredPathError, served, served_by
-from tests.trees import SysTree, write
+from iodash.sources.local.where import MissingPathError, PathFinder, UnansweredPathError, served
+from tests.trees import SysTree, disk_line, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def at(tree: SysTree, mountinfo: str, path: str) -> Served:
     table = MountTable.parse(mountinfo.encode())
     mount = table.find(path)
     assert mount is not None
-    return served(mount, Blocks(tree.path), table)
+    return served(mount, Blocks(tree.path.parent / "proc", tree.path), table)
 
 
 def test_one_line_for_each_kind_of_mount(tree: SysTree) -> None:
@@ -60,8 +60,6 @@ def test_one_line_for_each_kind_of_mount(tree: SysTree) -> None:
     assert at(tree, mountinfo, "/gone").summary == "unknown (ext4)"
     assert at(tree, mountinfo, "/data").devices == ("nvme0n1", "nvme1n1")
     assert at(tree, mountinfo, "/ckpt").devices == ()
-    (mount,) = MountTable.parse(ROOT.encode())
-    assert served_by(mount, tree.path) == "nvme0n1p1 -> nvme0n1"
 
 
 def test_an_image_leads_on_to_what_holds_it(tree: SysTree) -> None:
@@ -183,6 +181,18 @@ def test_where_sys_is_hidden_the_command_says_so(tmp_path: Path, capsys: pytest.
     (tmp_path / "sys").mkdir()
     assert run(tmp_path, "/") == 0
     assert capsys.readouterr().out.endswith("/sys is hidden: mount the host's and name it with --sysfs\n")
+
+
+def test_where_sys_is_hidden_devices_are_named_by_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    disks = [disk_line("nvme0n1", "259:0"), disk_line("nvme0n1p1", "259:1"), disk_line("dm-3", "253:3")]
+    padding = [disk_line(f"loop{number}", f"7:{number}") for number in range(200)]  # more than one page of them
+    write(tmp_path / "proc/diskstats", "".join((*padding, *disks)))
+    write(tmp_path / "proc/1/mountinfo", ROOT + "2 1 253:3 / /proc rw - xfs /dev/mapper/vg-data rw\n")
+    (tmp_path / "sys").mkdir()
+    assert run(tmp_path, "/", "/proc") == 0
+    disk, mapped = capsys.readouterr().out.splitlines()
+    assert disk.endswith(" → nvme0n1p1 → nvme0n1")
+    assert mapped.endswith(" → dm-3; /sys is hidden: mount the host's and name it with --sysfs")
 
 
 def test_the_command_as_json(tmp_path: Path, tree: SysTree, capsys: pytest.CaptureFixture[str]) -> None:

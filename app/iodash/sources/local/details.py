@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from iodash.formatting.safe_text import safe_command, safe_text
@@ -20,7 +21,6 @@ from iodash.sources.local.where import served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from iodash.model.sample import IoCounters, ProcessKey
     from iodash.sources.local.cgroups import IoLimit
@@ -63,7 +63,7 @@ class DetailsReader:
         mountinfo = _try(lambda: read_file(f"{process}/mountinfo", _LARGE))
         table = MountTable(()) if isinstance(mountinfo, Missing) else MountTable.parse(mountinfo)
         cgroup_file = _try(lambda: read_file(f"{process}/cgroup", 1 << 16))
-        blocks = Blocks(self._sysfs)
+        blocks = Blocks(Path(self._procfs), self._sysfs)
         open_files, left_out = self._open_files(process, table, blocks)
         command = _try(lambda: safe_command(read_file(f"{process}/cmdline", 8192)))
         return ProcessDetails(

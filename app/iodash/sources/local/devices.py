@@ -114,7 +114,7 @@ class DeviceReader:
         self._file = KeptFile(procfs / "diskstats")
         self._peeks = InFlightPeeks(procfs)
         self._mounts = mounts or MountReader(procfs)
-        self._blocks = Blocks(sysfs)
+        self._blocks = Blocks(procfs, sysfs)
         self._names: tuple[str, ...] = ()
         self._mount_changes = -1
         self._read_at = 0.0
@@ -168,7 +168,6 @@ class DeviceReader:
         """Takes notice of devices that came or went."""
         if names != self._names:
             self._names = names
-            self._blocks.names = frozenset(names)
             self._blocks.forget()
             self._guessed = self._blocks.guessed
             self._read_at = time.monotonic()

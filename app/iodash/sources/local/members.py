@@ -44,7 +44,7 @@ class MemberReader:
         self._groups: dict[ProcessKey, str] = {}
         self._cgroups: dict[str, _Group] = {}
         self._mounts: MountReader | None = None
-        self._blocks = Blocks(sysfs)
+        self._blocks = Blocks(procfs, sysfs)
         self._watching = False
 
     def read(self, members: frozenset[ProcessKey], threaded: frozenset[ProcessKey] = frozenset()) -> JobReadings:
@@ -111,7 +111,7 @@ class _FactsBeside:
             due = sorted((self._due.get(key, 0.0), key) for key in members)
             chosen = [key for moment, key in due[:_FACTS_AT_ONCE] if moment <= now]
             if chosen:
-                blocks = Blocks(self._sysfs)
+                blocks = Blocks(self._procfs, self._sysfs)
                 future = self._beside.submit(lambda: {key: member_facts(self._procfs, blocks, key) for key in chosen})
                 self._pending = (future, chosen, now)
         return dict(self._facts)

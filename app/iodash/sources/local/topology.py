@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iodash.formatting.safe_text import safe_text
-from iodash.sources.local.kept_file import list_names, read_bytes, read_int
+from iodash.model.missing import Missing
+from iodash.sources.local.kept_file import KeptFile, list_names, read_bytes, read_int
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -91,17 +92,18 @@ _WHOLE_EVERY = 12
 class Blocks:
     """Block devices by name, read from sysfs when first asked for and again after `forget`.
 
-    Without a sysfs everything is told by name; then `guessed` is true, and dm and md have no known members.
+    Without a sysfs everything is told by the names and numbers of /proc/diskstats; then `guessed` is true, and dm and
+    md have no known members.
     """
 
-    def __init__(self, sysfs: Path) -> None:
+    def __init__(self, procfs: Path, sysfs: Path) -> None:
+        self._diskstats = KeptFile(procfs / "diskstats")
         self._class = f"{sysfs}/class/block"
         self._numbers = f"{sysfs}/dev/block"
         self._btrfs = f"{sysfs}/fs/btrfs"
         self._known: dict[str, BlockDevice] = {}
         self._looks: dict[str, int] = {}
-        self.names: Collection[str] = ()
-        """The names in the kernel's list, which the rules by name need."""
+        self._listed: dict[tuple[int, int], str] | None = None
 
     @property
     def guessed(self) -> bool:
@@ -132,6 +134,7 @@ class Blocks:
     def forget(self) -> None:
         """Lets everything be read again when asked for."""
         self._known.clear()
+        self._listed = None
 
     def _is_as_it_was(self, device: BlockDevice) -> bool:
         disk = self._class + "/" + (device.below[0] if device.kind == "partition" else device.name).replace("/", "!")
@@ -140,9 +143,11 @@ class Blocks:
         )
 
     def by_number(self, major: int, minor: int) -> str | None:
-        """The name of the device with a number, None where sysfs knows none."""
+        """The name of the device with a number, None where there is none."""
         path = f"{self._numbers}/{major}:{minor}"
-        return os.path.basename(os.path.realpath(path)).replace("!", "/") if os.path.exists(path) else None
+        if os.path.exists(path):
+            return os.path.basename(os.path.realpath(path)).replace("!", "/")
+        return self._list().get((major, minor))
 
     def by_label(self, label: str) -> str | None:
         """The device-mapper device with a name, as under /dev/mapper."""
@@ -159,7 +164,8 @@ class Blocks:
         if not source.startswith("/dev/"):
             return None
         name = source.removeprefix("/dev/")
-        return name if os.path.exists(f"{self._class}/{name.replace('/', '!')}") else None
+        known = os.path.exists(f"{self._class}/{name.replace('/', '!')}") or name in self._list().values()
+        return name if known else None
 
     def btrfs_members(self, name: str) -> tuple[str, ...]:
         """All devices of the btrfs volume that `name` belongs to, itself alone where the volume is not found."""
@@ -219,10 +225,22 @@ class Blocks:
         mount = self.image_mount(name, table)
         return () if mount is None else self.under(mount)
 
+    def _list(self) -> dict[tuple[int, int], str]:
+        """The names in the kernel's list by number."""
+        if self._listed is None:
+            self._listed = {}
+            content = self._diskstats.read()
+            self._diskstats.close()
+            for line in () if isinstance(content, Missing) else content.split(b"\n"):
+                fields = line.split(None, 3)
+                if len(fields) > 2 and fields[0].isdigit() and fields[1].isdigit():
+                    self._listed[int(fields[0]), int(fields[1])] = safe_text(fields[2])
+        return self._listed
+
     def _read(self, name: str) -> BlockDevice:
         folder = os.path.realpath(f"{self._class}/{name.replace('/', '!')}")
         if not os.path.isdir(folder):
-            parent = parent_by_name(name, self.names)
+            parent = parent_by_name(name, self._list().values())
             return BlockDevice(
                 name=name,
                 kind="partition" if parent else kind_by_name(name),

@@ -34,15 +34,6 @@ class UnansweredPathError(Exception):
     """A path could not be resolved in time. The message is one line for people."""
 
 
-def served_by(mount: Mount, sysfs: Path, table: MountTable | None = None) -> str:
-    """One line that says what serves a mount.
-
-    Such as `nvme0n1`, `nvme0n1p2 -> nvme0n1`, `vg-data (dm-3) -> nvme0n1 nvme1n1`, `nas:/ckpt (nfs4)`,
-    `memory (tmpfs)`. Without the mount `table` loop images and overlays are not followed.
-    """
-    return served(mount, Blocks(sysfs), table).summary
-
-
 def served(mount: Mount, blocks: Blocks, table: MountTable | None = None) -> Served:
     """What serves a mount, as a chain of levels."""
     if mount.in_memory:
@@ -102,12 +93,12 @@ class PathFinder:
 
     def __init__(self, procfs: Path, sysfs: Path, *, time_limit_s: float = TIME_LIMIT_S) -> None:
         self._mounts = MountReader(procfs)
-        self._blocks = Blocks(sysfs)
+        self._blocks = Blocks(procfs, sysfs)
         self._time_limit_s = time_limit_s
 
     @property
     def sys_is_hidden(self) -> bool:
-        """Whether sysfs shows no block devices, so that none can be named."""
+        """Whether sysfs shows no block devices, so that what they stand on can't be told."""
         return self._blocks.guessed
 
     def find(self, path: str) -> Served:

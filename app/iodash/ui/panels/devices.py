@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from iodash.columns import DEVICE_COLUMNS, DEVICE_SHORT, Column, find_column, sort_rows
 from iodash.columns.devices import LOUD_STATES
 from iodash.model.missing import Missing, or_zero
+from iodash.model.remedies import SYS_HIDDEN
 from iodash.outputs.select import absent_devices, select_devices
 from iodash.ui.panels.named import named_devices
 from iodash.ui.panels.table_panel import TablePanel
@@ -140,9 +141,11 @@ class DevicesPanel(TablePanel["DeviceRow"]):
         self.show_info()
 
     def show_info(self) -> None:
-        """Says in the rule what there is no room for."""
+        """Says in the rule what there is no room for, and whether the disks were told by name."""
         ascii = self._shown is not None and self._shown[1].ascii
         info = self._info(self._ordered[1])
+        if self._shown is not None and any(note.startswith(SYS_HIDDEN) for note in self._shown[0].notes):
+            info.append(f"disks told by name: {SYS_HIDDEN}")
         self._rule.show(info, self._hidden_info(), focused=self._table.has_focus, ascii=ascii)
 
     @property
