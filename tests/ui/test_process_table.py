@@ -97,7 +97,7 @@ async def test_a_filter_that_is_no_regular_expression_says_that_it_is_literal() 
     async with stage() as it:
         await it.give(frame(processes=(process(1, "a[b"), process(2, "ab"))))
         await it.press("slash", "a", "left_square_bracket")
-        assert "filter: a[ (literal)" in it.line_with("PROCESSES")
+        assert "literal filter: a[" in it.line_with("PROCESSES")
         assert it.pids() == [1]
         await it.press("b", "right_square_bracket")
         assert "literal" not in it.text()

@@ -88,7 +88,7 @@ KEYS: tuple[Key, ...] = (
         "details",
         ("enter",),
         "Enter",
-        "Details of the row; a job's members, shown or hidden; on the verdict what speaks for it.",
+        "Details of the row; a job's members, shown or hidden; on the verdict what speaks for it; else as e.",
         "Rows",
         "details",
         "Enter",

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from iodash.formatting.cells import cell_width
 from iodash.outputs.write_whole import write_whole
+from iodash.ui.styles import ASCII
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,13 +31,25 @@ _TICK_MS = 50
 _KEYS_BYTES = 4096
 
 
+def _question_marks(error: UnicodeError) -> tuple[str, int]:
+    """As many question marks as the letters that can't be written take cells, so that what follows stays in place."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "?" * cell_width(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("iodash.cells", _question_marks)
+
+
 class ScreenFile:
     """Standard output for Textual's writer thread, which would end at the first error and block the program's end."""
 
-    def __init__(self, output: TextIO, on_lost: Callable[[], None]) -> None:
-        """`on_lost` is called once, in the writing thread, when nothing can be written any more."""
+    def __init__(self, output: TextIO, on_lost: Callable[[], None], *, ascii: bool = False) -> None:
+        """Writes to `output` in its encoding or, with `ascii`, nothing but ASCII.
+
+        `on_lost` is called once, in the writing thread, when nothing can be written any more.
+        """
         self._stream = cast("BinaryIO", getattr(output.buffer, "raw", output.buffer))
-        self._encoding = output.encoding
+        self._encoding = "ascii" if ascii else output.encoding
         self._on_lost = on_lost
         self._waiting: list[str] = []
         self._lost = False
@@ -51,7 +65,7 @@ class ScreenFile:
         if self._lost:
             return
         try:
-            write_whole(self._stream, text.encode(self._encoding, "replace"))
+            write_whole(self._stream, text.encode(self._encoding, "iodash.cells"))
         except OSError:
             self._lost = True
             self._on_lost()
@@ -73,7 +87,7 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         assert sys.__stdout__ is not None
-        self._file = cast("Any", ScreenFile(sys.__stdout__, self._end))
+        self._file = cast("Any", ScreenFile(sys.__stdout__, self._end, ascii=self._app.has_class(ASCII)))
         self._stop_waiting = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
 
     def start_application_mode(self) -> None:

@@ -202,7 +202,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
         if choice.threads != frame.threads:
             parts.append("collecting threads" if choice.threads else "collecting processes")
         if choice.filter:
-            parts.append(f"filter: {choice.filter}" + (" (literal)" if is_literal(choice.filter) else ""))
+            parts.append(f"{'literal filter' if is_literal(choice.filter) else 'filter'}: {choice.filter}")
         if choice.user:
             parts.append(f"user: {' '.join(choice.user)}")
         if choice.pid:

@@ -1,4 +1,4 @@
-"""Keys from a real terminal: nobody is woken up while none comes, and an end doesn't wait for one."""
+"""The terminal: nobody is woken up while no key comes, an end waits for none, and what is drawn keeps its place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textual.app import App
 from textual.events import Key, Paste
 
 from iodash.ui import terminal
-from iodash.ui.terminal import HUNG_UP, TerminalDriver
+from iodash.ui.terminal import HUNG_UP, ScreenFile, TerminalDriver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -107,3 +107,22 @@ async def test_without_its_terminal_the_app_ends(keyboard: Keyboard) -> None:
     await wait_for(lambda: bool(keyboard.exits))
     assert keyboard.exits == [(None, HUNG_UP)]
     await wait_for(lambda: not keyboard.thread.is_alive())
+
+
+@pytest.mark.parametrize(
+    ("encoding", "ascii", "written"),
+    [
+        ("utf-8", False, "漢字é▇|".encode()),
+        ("utf-8", True, b"?????" + b"?|"),
+        ("latin-1", False, b"????\xe9?|"),
+        ("ascii", False, b"??????|"),
+    ],
+)
+def test_what_a_terminal_cannot_show_takes_as_many_cells(encoding: str, ascii: bool, written: bytes) -> None:
+    reads, writes = os.pipe()
+    with os.fdopen(writes, "w", encoding=encoding) as output, os.fdopen(reads, "rb") as drawn:
+        screen = ScreenFile(output, pytest.fail, ascii=ascii)
+        screen.write("漢字é▇|")
+        screen.flush()
+        output.close()
+        assert drawn.read() == written
