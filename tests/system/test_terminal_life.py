@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -128,6 +129,51 @@ def test_suspends_and_comes_back(terminal: Terminal) -> None:
     terminal.keys("q")
     terminal.wait_for(lambda screen: PROMPT in screen and not is_up(screen))
     assert terminal.is_as_before()
+
+
+def test_two_quick_suspends_are_one(terminal: Terminal) -> None:
+    terminal.type(IODASH + "\n")
+    terminal.wait_for(is_up)
+    terminal.keys("C-z", "C-z")
+    terminal.wait_for("Stopped")
+    terminal.type("fg\n")
+    terminal.wait_for(is_up)
+    terminal.keys("q")
+    terminal.wait_for(lambda screen: PROMPT in screen and not is_up(screen))
+
+
+def test_a_filter_that_never_ends_does_not_hold_it_up(terminal: Terminal) -> None:
+    with subprocess.Popen(["b" + "a" * 4000, "60"], executable="sleep") as explosive:
+        try:
+            terminal.run(IODASH)
+            terminal.wait_for(is_up)
+            terminal.type("/(a+)+\\1b")  # in one go, as a terminal pastes it
+            terminal.wait_for("literal filter: (a+)+\\1b")
+            terminal.program().send_signal(signal.SIGTERM)
+            ends_with(terminal, 143)
+        finally:
+            explosive.kill()
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown", "gone"),
+    [
+        ("/zzz+a", "filter: zzz+a", "Space pause"),
+        ("/qqq\r", "filter: qqq", "Enter keeps"),
+        ("/zz\x7f", "filter: z ", "Space pause"),
+        ("uzzz", "zzz", "everybody"),
+    ],
+)
+def test_what_is_typed_in_one_go_with_a_key_goes_where_it_leads(
+    terminal: Terminal, typed: str, shown: str, gone: str
+) -> None:
+    terminal.run(IODASH)
+    terminal.wait_for(is_up)
+    terminal.type(typed)
+    screen = terminal.wait_for(lambda screen: shown in screen and gone not in screen)
+    assert "since start" not in screen
+    terminal.keys("C-c")
+    ends_with(terminal, 0)
 
 
 def test_survives_a_storm_of_sizes(terminal: Terminal) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from iodash.commands.stream import Stream
 from iodash.commands.trees import open_source
 from iodash.outputs.console import emit, emit_lines, terminal_width, warn
+from iodash.outputs.row_filter import row_filter
 from iodash.outputs.select import absent_devices, absent_pids, select_devices, select_processes
 from iodash.sources import Demand
 
@@ -48,7 +49,7 @@ def print_frames(settings: Settings, show: Callable[[Frame], None], *, every_fie
         if csv_file is not None:
             csv_file.write(frame)
         if not warned:
-            _warn_of_absent(frame, settings)
+            _warn_of_choice(frame, settings)
             warned = True
 
     try:
@@ -60,7 +61,10 @@ def print_frames(settings: Settings, show: Callable[[Frame], None], *, every_fie
             csv_file.close()
 
 
-def _warn_of_absent(frame: Frame, settings: Settings) -> None:
+def _warn_of_choice(frame: Frame, settings: Settings) -> None:
+    """Says what of the user's choice can't be as it was meant."""
+    if settings.filter and (because := row_filter(settings.filter).literal_because):
+        warn(f"the filter is searched literally: {because}")
     for pid in absent_pids(frame.processes, settings.pid):
         warn(f"there is no process {pid}")
     for name in absent_devices(frame.devices, settings.device):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import warnings
-from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from iodash.columns.column import Column, find_column, sort_rows
 from iodash.columns.processes import PROCESS_COLUMNS, PROCESS_TIES, READ_PLUS_WRITE
 from iodash.formatting.units import byte_amount
 from iodash.model.missing import or_zero
+from iodash.outputs.row_filter import row_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,39 +77,6 @@ class DeviceChoice(Protocol):
         """Partitions, loop and ram devices, hidden paths and unused zram too."""
 
 
-@lru_cache(maxsize=64)
-def _read_filter(text: str) -> tuple[re.Pattern[str], bool]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        try:
-            return re.compile(text, re.IGNORECASE), False
-        except (re.error, OverflowError, RecursionError):
-            return re.compile(re.escape(text), re.IGNORECASE), True
-
-
-def compile_filter(text: str) -> re.Pattern[str]:
-    """`text` as a regular expression without regard to case; searched literally when it is no valid one."""
-    return _read_filter(text)[0]
-
-
-def is_literal(text: str) -> bool:
-    """Whether a filter is searched literally, being no valid regular expression."""
-    return _read_filter(text)[1]
-
-
-def matches_filter(row: ProcessRow, pattern: re.Pattern[str]) -> bool:
-    """Whether the name, command line, user, container or PID of `row` contains the pattern."""
-    search = pattern.search
-    return bool(
-        search(row.name)
-        or search(row.command)
-        or search(row.user)
-        or search(str(row.key.pid))
-        or (row.container and search(row.container))
-        or (row.key.tid and search(str(row.key.tid)))
-    )
-
-
 def is_active(row: ProcessRow, *, accumulated: bool = False) -> bool:
     """Whether a process did I/O: bytes or delay in the interval, or any bytes so far when `accumulated`."""
     if accumulated:
@@ -142,8 +107,7 @@ def pick_processes(rows: Iterable[ProcessRow], choice: ProcessChoice) -> list[Pr
     if choice.only:
         chosen = [row for row in chosen if is_active(row, accumulated=choice.accumulated)]
     if choice.filter:
-        pattern = compile_filter(choice.filter)
-        chosen = [row for row in chosen if matches_filter(row, pattern)]
+        chosen = row_filter(choice.filter).pick(chosen)
     return chosen
 
 

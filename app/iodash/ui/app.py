@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.binding import BindingType
+    from textual.events import Key
     from textual.screen import Screen
 
     from iodash.model.frame import Frame
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from iodash.sampling.history import History
     from iodash.sources import Source
     from iodash.ui.panels.processes import ProcessesPanel
+
+
+_ONE_PRESS_S = 0.3
 
 
 class DashboardApp(App[object]):
@@ -64,6 +68,7 @@ class DashboardApp(App[object]):
             ansi_color=True if themes.no_colour() else None,
         )
         self.failure: Failure | None = None
+        self._came_back = float("-inf")
         self._feed = Feed(open_monitor, settings, clock)
         self._dashboard = Dashboard(settings, self._feed.details)
         self._ascii = settings.ascii
@@ -150,6 +155,25 @@ class DashboardApp(App[object]):
 
     # Keys
 
+    def on_key(self, event: Key) -> None:
+        """What is typed in one go with the key that opens a field goes into that field, and does nothing else."""
+        field = getattr(self.screen, "field", None)
+        if field is None or (field.has_focus and not event.is_printable):
+            return
+        event.prevent_default()
+        if event.is_printable:
+            field.take(event)
+        else:
+            self._press_when_ready(event.key)
+
+    def _press_when_ready(self, key: str, patience: int = 20) -> None:
+        """Presses a key such as Enter once the field is ready for it; gives up where that never comes."""
+        field = getattr(self.screen, "field", None)
+        if field is None or field.has_focus:
+            self.simulate_key(key)
+        elif patience:
+            self.call_after_refresh(self._press_when_ready, key, patience - 1)
+
     def action_leave(self) -> None:
         """Quits."""
         self.exit(return_code=0)
@@ -157,6 +181,12 @@ class DashboardApp(App[object]):
     def action_quit_signal(self) -> None:
         """Quits as this key does elsewhere, where the terminal itself makes a signal of it."""
         self.exit(return_code=signals.exit_status(SIGQUIT))
+
+    def action_suspend_process(self) -> None:
+        """Suspends. A key that was pressed twice before the first one took effect suspends once."""
+        if time.monotonic() - self._came_back > _ONE_PRESS_S:
+            super().action_suspend_process()
+            self._came_back = time.monotonic()
 
     def action_pause(self) -> None:
         """Freezes what is shown, or shows the newest frame. Sampling goes on."""

@@ -8,7 +8,6 @@ from iodash.model.settings import Settings
 from iodash.outputs.select import (
     absent_devices,
     absent_pids,
-    is_literal,
     pick_processes,
     select_devices,
     select_processes,
@@ -70,16 +69,6 @@ def test_users_are_names_or_numbers(user: str, expected: list[int]) -> None:
 )
 def test_the_filter_looks_at_name_command_user_container_and_pid(pattern: str, expected: list[int]) -> None:
     assert sorted(pids(Settings(filter=pattern))) == expected
-
-
-def test_what_is_no_regex_is_searched_literally() -> None:
-    rows = (frames.process(1, "a[b"), frames.process(2, "ab"))
-    assert [row.pid for row in select_processes(rows, Settings(filter="A[B"))] == [1]
-
-
-@pytest.mark.parametrize(("text", "literal"), [("[", True), ("a{", False), ("[[a]", False), ("", False), ("(x", True)])
-def test_a_filter_says_whether_it_is_searched_literally(text: str, literal: bool) -> None:
-    assert is_literal(text) is literal
 
 
 def test_picked_rows_stay_in_their_order() -> None:

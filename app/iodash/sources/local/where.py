@@ -108,6 +108,8 @@ class PathFinder:
             MissingPathError: there is nothing at the path.
             UnansweredPathError: following it ran into something that doesn't answer.
         """
+        if not path:
+            raise MissingPathError("an empty path names nothing")
         table = self._mounts.table()
         absolute = os.path.abspath(path)
         direct = table.find(absolute)

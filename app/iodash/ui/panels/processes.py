@@ -10,7 +10,8 @@ from textual.message import Message
 
 from iodash.columns import PROCESS_COLUMNS, find_column
 from iodash.model.missing import Missing, or_zero
-from iodash.outputs.select import absent_pids, find_sort_column, is_literal
+from iodash.outputs.row_filter import row_filter
+from iodash.outputs.select import absent_pids, find_sort_column
 from iodash.sources import Demand
 from iodash.ui.panels.following import ended_words, followed_words, found_again
 from iodash.ui.panels.job_rows import JobGroup, OpenJobs, list_processes, sum_words
@@ -202,7 +203,9 @@ class ProcessesPanel(TablePanel["TableRow"]):
         if choice.threads != frame.threads:
             parts.append("collecting threads" if choice.threads else "collecting processes")
         if choice.filter:
-            parts.append(f"{'literal filter' if is_literal(choice.filter) else 'filter'}: {choice.filter}")
+            parts.append(
+                f"{'literal filter' if row_filter(choice.filter).literal_because else 'filter'}: {choice.filter}"
+            )
         if choice.user:
             parts.append(f"user: {' '.join(choice.user)}")
         if choice.pid:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from iodash.outputs.select import is_literal
+from iodash.outputs.row_filter import row_filter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,8 @@ def why_no_process(choice: Settings, frame: Frame, absent: Sequence[int]) -> lis
     if choice.pid and len(absent) == len(choice.pid):
         return [f"No process has PID {' or '.join(map(str, absent))}."]
     if choice.filter:
-        how = ", searched literally: it is no valid regular expression" if is_literal(choice.filter) else ""
+        because = row_filter(choice.filter).literal_because
+        how = f", searched literally: {because}" if because else ""
         return [f"Nothing matches the filter {choice.filter}{how}", "Esc clears it."]
     if choice.only:
         what = "has done" if choice.accumulated else "does"

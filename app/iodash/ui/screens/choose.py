@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from iodash.formatting.cells import cell_width, left
 from iodash.ui.styles import screen_stylesheet
+from iodash.ui.widgets.field import Field
 from iodash.ui.widgets.page import keep_to_ascii
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class ChooseScreen(ModalScreen["str | None"]):
         current: the value that is highlighted first.
         """
         super().__init__()
+        self.field = Field(placeholder="type to narrow", id="choose-input")
         self._title = title
         self._choices = tuple(choices)
         self._shown: list[Choice] = []
@@ -76,24 +78,24 @@ class ChooseScreen(ModalScreen["str | None"]):
         """A title, a field to type in, the list."""
         with Vertical(id="choose"):
             yield Static(Content(self._title), id="choose-title")
-            yield Input(placeholder="type to narrow", id="choose-input")
+            yield self.field
             yield OptionList(id="choose-list")
 
     def on_mount(self) -> None:
         """Shows every choice, with the current one highlighted."""
         self.query_one(OptionList).can_focus = False
         keep_to_ascii(self.query_one(OptionList))
-        self.query_one(Input).focus()
+        self.field.focus()
         self._show("")
         values = [choice.value for choice in self._shown]
         if self._current in values:
             self.query_one(OptionList).highlighted = values.index(self._current)
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: Field.Changed) -> None:
         """Narrows the list."""
         self._show(event.value)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_input_submitted(self, event: Field.Submitted) -> None:
         """Takes the highlighted choice."""
         event.stop()
         position = self.query_one(OptionList).highlighted

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from iodash.model.settings import Settings
     from iodash.ui.panels.panel import Panel
     from iodash.ui.view import View
+    from iodash.ui.widgets.field import Field
     from iodash.ui.widgets.filter_line import FilterLine
 
 ONLY_LOOKS = "iodash only looks and changes no process: use kill, renice or ionice."
@@ -222,6 +223,11 @@ class RowKeys(LookScreen, inherit_bindings=False):
         self.app.push_screen(ChooseScreen("Processes of", choices, current[0] if current else ""), chosen)
 
     # The filter
+
+    @property
+    def field(self) -> Field | None:
+        """The line that is being typed in."""
+        return None if self._filter is None else self._filter.field
 
     def action_filter(self) -> None:
         """Opens the line in which a filter is typed."""

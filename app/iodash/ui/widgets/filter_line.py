@@ -8,6 +8,8 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from iodash.ui.widgets.field import Field
+
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -41,16 +43,16 @@ class FilterLine(Horizontal):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self._text = text
+        self.field = Field(text, select_on_focus=False, placeholder="name, command, user, container or PID")
 
     def compose(self) -> ComposeResult:
         """The word and the field."""
         yield Static("filter: ", markup=False)
-        yield Input(self._text, select_on_focus=False, placeholder="name, command, user, container or PID")
+        yield self.field
 
     def on_mount(self) -> None:
         """What is typed next goes here."""
-        self.query_one(Input).focus()
+        self.field.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Passes on what stands there."""
