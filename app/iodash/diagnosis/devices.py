@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from iodash.formatting.units import byte_rate_in_words, count, decimal, duration, milliseconds
+from iodash.formatting.units import byte_rate_in_words, count, decimal, duration, milliseconds, percent
 from iodash.model.missing import Missing, Number, known, or_zero
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _judge(row: DeviceRow, past: _Past, limit: _Limited | None, seconds: float) 
     _learn(row, past)
     util = or_zero(row.util_percent)
     if util >= (_BUSY_LEAVE_PERCENT if past.state == "busy" else _BUSY_PERCENT):
-        return "busy", f"in use {util:.0f} % of the time, at {100 * share:.0f} % of the best seen"
+        return "busy", f"in use {percent(util)} % of the time, at {percent(100 * share)} % of the best seen"
     return "ok", ""
 
 
@@ -249,7 +249,7 @@ def _saturated(row: DeviceRow, past: _Past, waits: list[_Wait], share: float) ->
     elif worst.times < (_KNEE_WAIT_LEAVE if was else _KNEE_WAIT):
         return None
     best = f"{count(past.best_operations)}/s or {byte_rate_in_words(past.best_bytes)}"
-    return "saturated", f"{worst.text}; at {100 * share:.0f} % of the best seen ({best}), queue {decimal(queue)}"
+    return "saturated", f"{worst.text}; at {percent(100 * share)} % of the best seen ({best}), queue {decimal(queue)}"
 
 
 def _closest_limits(frame: Frame) -> dict[str, _Limited]:
@@ -268,7 +268,7 @@ def _throttled(past: _Past, limited: _Limited | None) -> Judgement | None:
         return None
     limit = limited.limit
     amount = byte_rate_in_words(limit.per_s) if limit.unit == "bytes" else f"{count(limit.per_s)} operations/s"
-    share = f"{100 * limited.used:.0f} % of it is used"
+    share = f"{percent(100 * limited.used)} % of it is used"
     return "throttled", f"a control group's limit of {amount} holds {limit.direction}s back, {share}"
 
 
@@ -281,7 +281,7 @@ def _slow(past: _Past, waits: list[_Wait], share: float) -> Judgement | None:
         return None
     if worst.completions < _SLOW_COMPLETIONS:
         return None
-    return "slow", f"{worst.text}, at {100 * share:.0f} % of the best throughput seen"
+    return "slow", f"{worst.text}, at {percent(100 * share)} % of the best throughput seen"
 
 
 def _learn(row: DeviceRow, past: _Past) -> None:

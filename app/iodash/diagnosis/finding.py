@@ -34,15 +34,15 @@ class Finding:
 
     def support(self, signal: str, value: float, unit: str, threshold: float | None, text: str) -> None:
         """Adds a signal that speaks for the cause."""
-        self.supporting.append(Evidence(signal, round(value, 2), unit, threshold, text))
+        self.supporting.append(Evidence(signal, value, unit, threshold, text))
 
     def oppose(self, signal: str, value: float, unit: str, threshold: float | None, text: str) -> None:
         """Adds a signal that speaks against it."""
-        self.opposing.append(Evidence(signal, round(value, 2), unit, threshold, text))
+        self.opposing.append(Evidence(signal, value, unit, threshold, text))
 
     def inform(self, signal: str, value: float, unit: str, text: str) -> None:
         """Adds a number worth knowing that decides nothing."""
-        self.context.append(Evidence(signal, round(value, 2), unit, None, text))
+        self.context.append(Evidence(signal, value, unit, None, text))
 
     @property
     def weight(self) -> int:

@@ -10,6 +10,7 @@ from iodash.diagnosis.finding import LEVELS, Finding
 from iodash.diagnosis.jobs import is_python
 from iodash.diagnosis.rules import RULES
 from iodash.diagnosis.rules.waits import MIB, WAITING, idle_words, per_second
+from iodash.formatting.units import percent
 from iodash.model.frame import Evidence, Verdict
 from iodash.model.missing import known
 
@@ -98,7 +99,7 @@ def _unknown(scene: Scene) -> Finding:
         finding.advice = f"gdb -p {pid} or strace -p {pid} shows where the main process is"
     _look_at_states(finding, scene)
     if scene.idle is not None:
-        finding.supporting.append(Evidence("idle_percent", round(scene.idle, 1), "%", 5.0, idle_words(scene)))
+        finding.supporting.append(Evidence("idle_percent", scene.idle, "%", 5.0, idle_words(scene)))
     return finding
 
 
@@ -131,17 +132,17 @@ def _doings(scene: Scene) -> list[str]:
     if helper is not None and moved >= MIB:
         return [f"its helper {helper.name} ({helper.key.pid}) reads {per_second(moved)}"]
     if remote >= WAITING:
-        return [f"the main process waits for a server or for other ranks {remote:.0f} % of the time"]
+        return [f"the main process waits for a server or for other ranks {percent(remote)} % of the time"]
     if main is None or blocked >= 15:
         return []
     if scene.never_ran and whole < _AT_REST and not (scene.mean(lambda moment: moment.logical_read) or 0.0) > MIB:
         return ["nothing of this job runs: it hangs, or waits for somebody (a notebook, a debugger)"]
     if scene.never_ran and main >= 50:
-        return [f"the main process computes ({main:.0f} % CPU) and uses no GPU: it starts, compiles or evaluates"]
+        return [f"the main process computes ({percent(main)} % CPU) and uses no GPU: it starts, compiles or evaluates"]
     if main < 20:
         words = "hardly computes" if main >= _AT_REST else "neither computes"
         nor = "and does not wait for storage" if main >= _AT_REST else "nor waits for storage"
-        return [f"the main process {words} ({main:.0f} % CPU) {nor}: it sleeps"]
+        return [f"the main process {words} ({percent(main)} % CPU) {nor}: it sleeps"]
     return []
 
 

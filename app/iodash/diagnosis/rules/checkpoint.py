@@ -8,6 +8,7 @@ from iodash.diagnosis.finding import Finding
 from iodash.diagnosis.rules.limits import reached_limit
 from iodash.diagnosis.rules.waits import MIB, STARVED_IDLE, idle_words, per_second
 from iodash.diagnosis.scene import weighted
+from iodash.formatting.units import percent
 from iodash.model.missing import known
 
 if TYPE_CHECKING:
@@ -52,18 +53,22 @@ def checkpoint_write(scene: Scene) -> Finding | None:
                 held,
                 "%",
                 0.6 * overall,
-                f"writing holds the main process up {held:.0f} % of all the time",
+                f"writing holds the main process up {percent(held)} % of all the time",
             )
         elif share is not None:
             finding.support(
-                "idle_while_writing_percent", share, "%", 50, f"{share:.0f} % of the idle time falls into its writes"
+                "idle_while_writing_percent",
+                share,
+                "%",
+                50,
+                f"{percent(share)} % of the idle time falls into its writes",
             )
         else:
             return None
     blocked = weighted(tuple(writing), _held) or 0.0
     if blocked >= 25:
         finding.support(
-            "main_blocked_percent", blocked, "%", 25, f"the main process waits {blocked:.0f} % of that time itself"
+            "main_blocked_percent", blocked, "%", 25, f"the main process waits {percent(blocked)} % of that time itself"
         )
     elif blocked + (weighted(tuple(writing), lambda moment: moment.ranks.running) or 0.0) < 10 and any(
         moment.ranks.looks for moment in writing
@@ -78,11 +83,11 @@ def checkpoint_write(scene: Scene) -> Finding | None:
         finding.oppose("read", read, "B/s", rate, f"it reads even more meanwhile ({per_second(read)})")
     if not finding.supporting:
         return None
-    if no_gpu:
+    if no_gpu or overall is None:
         finding.summary = f"the job waits for what it writes ({per_second(rate)}); {idle_words(scene)}"
     else:
         finding.summary = (
-            f"the GPUs wait while the job writes ({per_second(rate)}); {overall:.0f} % of the time is lost"
+            f"the GPUs wait while the job writes ({per_second(rate)}); {percent(overall)} % of the time is lost"
         )
     finding.advice = (
         "save asynchronously (torch.distributed.checkpoint async_save), less often, or to a local SSD first"
@@ -93,7 +98,7 @@ def checkpoint_write(scene: Scene) -> Finding | None:
         )
     elif (limit := reached_limit(scene)) is not None and limit[0].direction == "write":
         share = 100 * limit[1] / limit[0].per_s
-        finding.inform("limit_percent", share, "%", f"its writes run at {share:.0f} % of its cgroup's limit")
+        finding.inform("limit_percent", share, "%", f"its writes run at {percent(share)} % of its cgroup's limit")
         finding.advice = "raise the write limit of its cgroup (io.max, blkio.throttle), or save asynchronously"
     return finding
 

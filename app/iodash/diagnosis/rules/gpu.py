@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from iodash.diagnosis.finding import Finding
 from iodash.diagnosis.rules.waits import MIB, group_words, idle_loaders, idle_words, per_second, starved
 from iodash.diagnosis.signals import HARD_THROTTLES
+from iodash.formatting.units import percent
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
@@ -35,7 +36,9 @@ def gpu_throttled(scene: Scene) -> Finding | None:
     words = sorted({word for moment in scene.moments for word in moment.throttle_words if word in HARD_THROTTLES})
     finding = Finding("gpu_throttled")
     reasons = " and ".join(word.replace("_", " ") for word in words)
-    finding.support("throttle_percent", share, "%", 30, f"clocks are held down ({reasons}) {share:.0f} % of the time")
+    finding.support(
+        "throttle_percent", share, "%", 30, f"clocks are held down ({reasons}) {percent(share)} % of the time"
+    )
     temperature = scene.mean(lambda moment: moment.temperature)
     power = scene.mean(lambda moment: moment.power_share)
     busy = 100 - (scene.idle or 0)
@@ -43,12 +46,12 @@ def gpu_throttled(scene: Scene) -> Finding | None:
         finding.support("temperature_celsius", temperature, "C", 80, f"it is at {temperature:.0f} C")
     elif busy >= 80:
         finding.support(
-            "util_percent", busy, "%", 80, f"it is busy {busy:.0f} % of the time, so it is not short of data"
+            "util_percent", busy, "%", 80, f"it is busy {percent(busy)} % of the time, so it is not short of data"
         )
     if busy < 50:
-        finding.oppose("util_percent", busy, "%", 50, f"it is busy only {busy:.0f} % of the time")
+        finding.oppose("util_percent", busy, "%", 50, f"it is busy only {percent(busy)} % of the time")
     if power is not None:
-        finding.inform("power_percent", power, "%", f"power is at {power:.0f} % of its limit")
+        finding.inform("power_percent", power, "%", f"power is at {percent(power)} % of its limit")
     finding.summary = f"heat or power holds the GPU's clocks down ({reasons}), not data"
     finding.advice = "check fans, airflow and the power limit of this machine (nvidia-smi -q -d PERFORMANCE)"
     return finding
@@ -63,23 +66,27 @@ def gpu_resident_idle(scene: Scene) -> Finding | None:
     active = scene.mean(lambda moment: moment.sm_active)
     finding = Finding("gpu_resident_idle")
     if active is not None and active < LOW_ACTIVITY:
-        finding.support("sm_active_percent", active, "%", LOW_ACTIVITY, f"only {active:.0f} % of its processors work")
+        finding.support(
+            "sm_active_percent", active, "%", LOW_ACTIVITY, f"only {percent(active)} % of its processors work"
+        )
     if power is not None and power < LOW_POWER:
-        finding.support("power_percent", power, "%", LOW_POWER, f"it draws only {power:.0f} % of its power limit")
+        finding.support("power_percent", power, "%", LOW_POWER, f"it draws only {percent(power)} % of its power limit")
     if not finding.supporting:
         return None
     gaps = scene.mean(lambda moment: moment.gap_share)
     if idle < 1 and not gaps:
         finding.support("gap_percent", 0.0, "%", 1, "not a single sample shows a gap, as between the steps of training")
     if active is not None and active >= 80:
-        finding.oppose("sm_active_percent", active, "%", 80, f"{active:.0f} % of its processors work")
+        finding.oppose("sm_active_percent", active, "%", 80, f"{percent(active)} % of its processors work")
     finding.advice = "look for tiny kernels or too small a batch, and for a rank that the others wait for"
     lowest = scene.mean(lambda moment: moment.util_lowest)
     if len(scene.job.gpus) > 1 and lowest is not None and 100 - idle - lowest > 10:
-        finding.support("util_lowest_percent", lowest, "%", 90, f"another GPU of the job is used only {lowest:.0f} %")
+        finding.support(
+            "util_lowest_percent", lowest, "%", 90, f"another GPU of the job is used only {percent(lowest)} %"
+        )
     elif len(scene.job.gpus) == 1:
         finding.ceiling = "medium"
-    finding.summary = f"a kernel is on the GPU {100 - idle:.0f} % of the time but hardly works"
+    finding.summary = f"a kernel is on the GPU {percent(100 - idle)} % of the time but hardly works"
     return finding
 
 
@@ -90,16 +97,16 @@ def gpu_fed(scene: Scene) -> Finding | None:
         return None
     finding = Finding("gpu_fed")
     util = 100 - idle
-    finding.support("util_percent", util, "%", FED, f"utilisation is {util:.0f} %")
+    finding.support("util_percent", util, "%", FED, f"utilisation is {percent(util)} %")
     if util >= FED:
         gaps = scene.mean(lambda moment: moment.gap_share) or 0.0
-        finding.support("gap_percent", gaps, "%", 5, f"{gaps:.0f} % of the driver's samples show a gap")
+        finding.support("gap_percent", gaps, "%", 5, f"{percent(gaps)} % of the driver's samples show a gap")
         if gaps > 5:
             finding.oppose("gap_percent", gaps, "%", 5, "gaps are there")
     power = scene.mean(lambda moment: moment.power_share)
     if power is not None:
-        finding.inform("power_percent", power, "%", f"power is at {power:.0f} % of its limit")
-    finding.summary = f"{_which_gpus(scene)} fed: utilisation {util:.0f} %{_without_work(scene)}"
+        finding.inform("power_percent", power, "%", f"power is at {percent(power)} % of its limit")
+    finding.summary = f"{_which_gpus(scene)} fed: utilisation {percent(util)} %{_without_work(scene)}"
     finding.advice = "nothing to do"
     return finding
 
@@ -130,13 +137,15 @@ def gpu_copy_bound(scene: Scene) -> Finding | None:
         return None
     finding = Finding("gpu_copy_bound")
     rate = scene.mean(lambda moment: moment.pcie_receive)
-    finding.support("pcie_percent", share, "%", least, f"PCIe into the GPU is {share:.0f} % full ({per_second(rate)})")
+    finding.support(
+        "pcie_percent", share, "%", least, f"PCIe into the GPU is {percent(share)} % full ({per_second(rate)})"
+    )
     main = scene.of("ranks", "main_cpu")
     if idle is not None and share >= 0.6 * idle:
         finding.support("idle_percent", idle, "%", 5, f"{idle_words(scene)}, which copying explains")
     if main is not None and main < 60:
-        finding.inform("main_thread_cpu_percent", main, "%", f"the main thread uses {main:.0f} % of one CPU")
-    finding.summary = f"copies to the GPU fill PCIe ({share:.0f} % of the link); {idle_words(scene)}"
+        finding.inform("main_thread_cpu_percent", main, "%", f"the main thread uses {percent(main)} % of one CPU")
+    finding.summary = f"copies to the GPU fill PCIe ({percent(share)} % of the link); {idle_words(scene)}"
     finding.advice = (
         "copy less (uint8, decode on the GPU), pin_memory=True with non_blocking=True; check the slot's width"
     )
@@ -162,7 +171,7 @@ def host_dispatch(scene: Scene) -> Finding | None:
     ):
         return None
     finding = Finding("host_dispatch")
-    text = f"the main thread uses {main:.0f} % of one CPU"
+    text = f"the main thread uses {percent(main)} % of one CPU"
     finding.support("main_thread_cpu_percent", main, "%", BOUND if main >= BOUND else idle, text)
     ahead = idle_loaders(scene)
     if main < BOUND and (ahead is None or ahead < 50 or main < 25):
@@ -181,7 +190,7 @@ def host_dispatch(scene: Scene) -> Finding | None:
                 busy,
                 "%",
                 60,
-                f"{group_words(scene.loaders)} are busy too ({busy:.0f} % of a CPU each)",
+                f"{group_words(scene.loaders)} are busy too ({percent(busy)} % of a CPU each)",
             )
         elif ahead is not None and ahead >= 50:
             finding.support(
@@ -189,21 +198,23 @@ def host_dispatch(scene: Scene) -> Finding | None:
                 ahead,
                 "%",
                 50,
-                f"{group_words(scene.loaders)} wait for work {ahead:.0f} % of the time",
+                f"{group_words(scene.loaders)} wait for work {percent(ahead)} % of the time",
             )
         elif busy is not None and busy < 30:
             finding.inform(
-                "worker_cpu_percent", busy, "%", f"{group_words(scene.loaders)} use {busy:.0f} % of a CPU each"
+                "worker_cpu_percent", busy, "%", f"{group_words(scene.loaders)} use {percent(busy)} % of a CPU each"
             )
     if idle is None:
         finding.ceiling = "low"
-    finding.summary = f"one core launches work too slowly ({main:.0f} % CPU in the main thread); {idle_words(scene)}"
+    finding.summary = (
+        f"one core launches work too slowly ({percent(main)} % CPU in the main thread); {idle_words(scene)}"
+    )
     finding.advice = (
         "fewer, larger kernels: bigger batch, torch.compile or CUDA graphs; less Python per step, fewer .item()"
     )
     if scene.loaders == "ranks":
         finding.summary = (
-            f"the main thread launches work too slowly, or prepares batches itself ({main:.0f} % CPU); "
+            f"the main thread launches work too slowly, or prepares batches itself ({percent(main)} % CPU); "
             f"{idle_words(scene)}"
         )
         finding.advice += "; DataLoader workers if it prepares batches"

@@ -15,6 +15,7 @@ from iodash.diagnosis.rules.waits import (
     starved,
 )
 from iodash.diagnosis.signals import mean
+from iodash.formatting.units import percent
 from iodash.model.missing import known
 
 if TYPE_CHECKING:
@@ -38,16 +39,22 @@ def io_throttled(scene: Scene) -> Finding | None:
     finding = Finding("io_throttled", devices=(limit.device,))
     amount = per_second(limit.per_s) if limit.unit == "bytes" else f"{limit.per_s:.0f} operations/s"
     finding.support(
-        "limit_percent", share, "%", 80, f"its {limit.direction}s run at {share:.0f} % of the cgroup's limit ({amount})"
+        "limit_percent",
+        share,
+        "%",
+        80,
+        f"its {limit.direction}s run at {percent(share)} % of the cgroup's limit ({amount})",
     )
     waited = disk_wait(scene, scene.loaders)
     if limit.direction == "write":
         waited = max(waited or 0.0, scene.of("ranks", "blocked") or 0.0)
     if waited is not None and waited >= WAITING:
-        finding.support("blocked_percent", waited, "%", WAITING, f"{group_words(scene.loaders)} wait {waited:.0f} %")
+        finding.support(
+            "blocked_percent", waited, "%", WAITING, f"{group_words(scene.loaders)} wait {percent(waited)} %"
+        )
     util = scene.device(limit.device, "util_percent")
     if util is not None and util < 50:
-        finding.support("util_percent", util, "%", 50, f"{limit.device} itself is only {util:.0f} % busy")
+        finding.support("util_percent", util, "%", 50, f"{limit.device} itself is only {percent(util)} % busy")
     oppose_if_loaders_are_ahead(finding, scene)
     finding.summary = (
         f"a limit of {amount} on {limit.device} holds the job's {limit.direction}s down, the device is free; "
@@ -82,22 +89,28 @@ def cpu_limited(scene: Scene) -> Finding | None:
     idle = scene.system("cpu_idle_percent")
     exhausted = idle is not None and idle <= EXHAUSTED
     if throttled is not None and throttled >= 20:
-        finding.support("throttled_percent", throttled, "%", 20, f"the quota stops it in {throttled:.0f} % of periods")
+        finding.support(
+            "throttled_percent", throttled, "%", 20, f"the quota stops it in {percent(throttled)} % of periods"
+        )
         if quota is not None and used is not None and used >= 80 * quota:
             finding.support("cpu_percent", used, "%", 80 * quota, f"it uses {used / 100:.1f} of {quota:g} CPUs allowed")
         elif delay >= 20:
-            finding.support("run_delay_percent", delay, "%", 20, f"it is ready without a CPU {delay:.0f} % of the time")
+            finding.support(
+                "run_delay_percent", delay, "%", 20, f"it is ready without a CPU {percent(delay)} % of the time"
+            )
         finding.summary = f"a CPU quota of {quota or 0:g} CPUs holds the job down; {idle_words(scene)}"
         finding.advice = "raise cpu.max (docker --cpus, the pod's CPU limit), or use fewer workers and torch threads"
     elif delay >= 30 and (delay >= 0.8 * cpu or exhausted):
-        finding.support("run_delay_percent", delay, "%", 30, f"it is ready without a CPU {delay:.0f} % of the time")
+        finding.support(
+            "run_delay_percent", delay, "%", 30, f"it is ready without a CPU {percent(delay)} % of the time"
+        )
         cores = scene.system("cpu_count") or 0
         allowed = scene.cpus_allowed
         if allowed and allowed < cores and (used or 0.0) >= 70 * allowed:
             finding.support("cpus_allowed", allowed, "", cores, f"it may use {allowed:.0f} of {cores:.0f} CPUs")
             cores = allowed
         elif exhausted and idle is not None:
-            finding.support("cpu_idle_percent", idle, "%", EXHAUSTED, f"the CPUs are idle only {idle:.0f} %")
+            finding.support("cpu_idle_percent", idle, "%", EXHAUSTED, f"the CPUs are idle only {percent(idle)} %")
         elif idle is not None and idle > 30:
             finding.inform("cpu_idle_percent", idle, "%", "other CPUs are idle: it may be pinned (taskset, cpuset)")
         own = (used or 0.0) / 100
@@ -112,7 +125,7 @@ def cpu_limited(scene: Scene) -> Finding | None:
             neighbour, taken = other
             finding.processes = (neighbour.key,)
             finding.inform(
-                "neighbour_cpu_percent", taken, "%", f"{neighbour.name} ({neighbour.key.pid}) uses {taken:.0f} %"
+                "neighbour_cpu_percent", taken, "%", f"{neighbour.name} ({neighbour.key.pid}) uses {percent(taken)} %"
             )
             finding.advice = (
                 f"others take the CPUs, most of all {neighbour.name} ({neighbour.key.pid}): move or slow them"
@@ -121,6 +134,8 @@ def cpu_limited(scene: Scene) -> Finding | None:
         return None
     waited = disk_wait(scene, scene.loaders)
     if waited is not None and waited >= 50:
-        finding.oppose("blocked_percent", waited, "%", 50, f"loading waits for the disk {waited:.0f} % of the time")
+        finding.oppose(
+            "blocked_percent", waited, "%", 50, f"loading waits for the disk {percent(waited)} % of the time"
+        )
     oppose_if_loaders_are_ahead(finding, scene)
     return finding

@@ -15,6 +15,7 @@ from iodash.diagnosis.rules.waits import (
     per_second,
     starved,
 )
+from iodash.formatting.units import percent
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
@@ -38,33 +39,35 @@ def cpu_preprocessing(scene: Scene) -> Finding | None:
     if together < SHARED_LOCK and (ready < CPU_BOUND or cpu < 40 or waited > cpu):
         return None
     finding = Finding("cpu_preprocessing")
-    finding.support("worker_cpu_percent", cpu, "%", CPU_BOUND, f"{group_words(group)} use {cpu:.0f} % of a CPU each")
+    finding.support(
+        "worker_cpu_percent", cpu, "%", CPU_BOUND, f"{group_words(group)} use {percent(cpu)} % of a CPU each"
+    )
     if together >= SHARED_LOCK:
-        text = f"together they use {together:.0f} % of a CPU, and one Python runs one thread at a time"
+        text = f"together they use {percent(together)} % of a CPU, and one Python runs one thread at a time"
         finding.inform("threads_cpu_percent", together, "%", text)
     main = scene.of("ranks", "main_cpu")
     if main is not None and main < 60:
-        finding.support("main_thread_cpu_percent", main, "%", 60, f"the main thread waits ({main:.0f} % CPU)")
+        finding.support("main_thread_cpu_percent", main, "%", 60, f"the main thread waits ({percent(main)} % CPU)")
     if waited < 15:
         read = scene.mean(lambda moment: moment.read)
         finding.support(
-            "blocked_percent", waited, "%", 15, f"the disk is not it: {per_second(read)}, {waited:.0f} % waits"
+            "blocked_percent", waited, "%", 15, f"the disk is not it: {per_second(read)}, {percent(waited)} % waits"
         )
     oppose_if_loaders_are_ahead(finding, scene)
     newest = scene.moments[-1]
     count = newest.workers.count if group == "workers" else newest.threads.count
     kind = group.removesuffix("s")
     who = (
-        f"the {count} loader {kind}s are CPU-bound ({cpu:.0f} % each)"
+        f"the {count} loader {kind}s are CPU-bound ({percent(cpu)} % each)"
         if count != 1
-        else f"the loader {kind} is CPU-bound ({cpu:.0f} %)"
+        else f"the loader {kind} is CPU-bound ({percent(cpu)} %)"
     )
     finding.summary = f"{who}; {idle_words(scene)}"
     idle = scene.system("cpu_idle_percent")
     if group == "threads":
         finding.advice = "worker processes (num_workers): threads of one Python share its lock; cheaper or GPU decoding"
     elif idle is not None and idle > 20:
-        finding.inform("cpu_idle_percent", idle, "%", f"{idle:.0f} % of the CPUs are idle")
+        finding.inform("cpu_idle_percent", idle, "%", f"{percent(idle)} % of the CPUs are idle")
         finding.advice = f"raise num_workers (now {count}): CPUs are free; cheaper or GPU decoding (DALI, nvJPEG)"
     else:
         finding.advice = (
@@ -103,10 +106,10 @@ def inline_loading(scene: Scene) -> Finding | None:
     busy = (waited or 0.0) + (cpu or 0.0)
     idle = scene.idle
     if busy >= (60 if idle is None else max(25, 0.5 * idle)):
-        what = f"waits for the disk {waited or 0:.0f} % and computes {cpu or 0:.0f} % of the time"
-        finding.support("main_busy_percent", busy, "%", 60, f"it {what}")
+        what = f"disk {percent(waited or 0)} %, CPU {percent(cpu or 0)} %"
+        finding.support("main_busy_percent", busy, "%", 60, f"it is busy {percent(busy)} % of the time ({what})")
     elif busy < 15:
-        finding.oppose("main_busy_percent", busy, "%", 15, f"it is busy only {busy:.0f} % of the time")
+        finding.oppose("main_busy_percent", busy, "%", 15, f"it is busy only {percent(busy)} % of the time")
     meanwhile = ", the GPU waits meanwhile" if scene.has_gpu else ""
     finding.summary = f"the main process loads the data itself{meanwhile}; {idle_words(scene)}"
     finding.advice = "DataLoader(num_workers=4 or more, persistent_workers=True, pin_memory=True)"

@@ -15,6 +15,7 @@ from iodash.diagnosis.rules.waits import (
     per_second,
     starved,
 )
+from iodash.formatting.units import percent
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
@@ -29,7 +30,8 @@ def _refault_share(scene: Scene) -> float:
     read = scene.mean(lambda moment: moment.read)
     if not read:
         return 0.0
-    return 100 * max(scene.cgroup("refault_bytes_per_s") or 0.0, scene.system("refault_bytes_per_s") or 0.0) / read
+    refault = max(scene.cgroup("refault_bytes_per_s") or 0.0, scene.system("refault_bytes_per_s") or 0.0)
+    return min(100.0, 100.0 * refault / read)
 
 
 def memory_pressure(scene: Scene) -> Finding | None:
@@ -59,17 +61,21 @@ def memory_pressure(scene: Scene) -> Finding | None:
             some or 0,
             "%",
             15,
-            f"{whose} waits for memory {some or 0:.0f} % of the time",
+            f"{whose} waits for memory {percent(some or 0)} % of the time",
         )
     waiting = max(scene.waiting("ranks", "memory"), scene.waiting(scene.loaders, "memory"))
     if waiting >= WAITING:
-        finding.support("memory_wait_percent", waiting, "%", WAITING, f"the job waits in reclaim {waiting:.0f} %")
+        finding.support("memory_wait_percent", waiting, "%", WAITING, f"the job waits in reclaim {percent(waiting)} %")
     if not finding.supporting:
         return None
     used, limit = scene.cgroup("memory_used_bytes"), scene.cgroup("memory_limit_bytes")
     if used is not None and limit and used >= 0.95 * limit:
         finding.support(
-            "memory_percent", 100 * used / limit, "%", 95, f"its cgroup holds {100 * used / limit:.0f} % of its limit"
+            "memory_percent",
+            100 * used / limit,
+            "%",
+            95,
+            f"its cgroup holds {percent(100 * used / limit)} % of its limit",
         )
     available, whole = scene.system("memory_available_bytes"), scene.system("memory_total_bytes")
     if (
@@ -98,18 +104,22 @@ def page_cache_thrash(scene: Scene) -> Finding | None:
         return None
     finding = Finding("page_cache_thrash")
     finding.support(
-        "refault_percent", share, "%", REFAULTS, f"{min(share, 100):.0f} % of what it reads was in memory before"
+        "refault_percent", share, "%", REFAULTS, f"{percent(share)} % of what it reads was in memory before"
     )
     waited = disk_wait(scene, scene.loaders)
     if waited is not None and waited >= WAITING:
         finding.support(
-            "blocked_percent", waited, "%", WAITING, f"loading waits for the disk {waited:.0f} % of the time"
+            "blocked_percent", waited, "%", WAITING, f"loading waits for the disk {percent(waited)} % of the time"
         )
     used, limit = scene.cgroup("memory_used_bytes"), scene.cgroup("memory_limit_bytes")
     available, whole = scene.system("memory_available_bytes"), scene.system("memory_total_bytes")
     if used is not None and limit and used >= 0.9 * limit:
         finding.support(
-            "memory_percent", 100 * used / limit, "%", 90, f"its cgroup holds {100 * used / limit:.0f} % of its limit"
+            "memory_percent",
+            100 * used / limit,
+            "%",
+            90,
+            f"its cgroup holds {percent(100 * used / limit)} % of its limit",
         )
     elif available is not None and whole and limit is None and available > 0.5 * whole:
         finding.oppose("memory_available_percent", 100 * available / whole, "%", 50, "half of memory is free")
@@ -126,7 +136,7 @@ def shared_memory_full(scene: Scene) -> Finding | None:
     if not starved(scene) or fill is None or fill < 80:
         return None
     finding = Finding("shared_memory_full")
-    finding.support("shared_memory_percent", fill, "%", 95, f"/dev/shm is {fill:.0f} % full")
+    finding.support("shared_memory_percent", fill, "%", 95, f"/dev/shm is {percent(fill)} % full")
     blocked, cpu = scene.of("workers", "blocked"), scene.of("workers", "cpu")
     ahead = idle_loaders(scene)
     if scene.job.workers and (cpu or 0) < 30 and (blocked or 0) < WAITING and (ahead or 0) < 50:
@@ -136,7 +146,7 @@ def shared_memory_full(scene: Scene) -> Finding | None:
     oppose_if_loaders_are_ahead(finding, scene)
     if not scene.job.workers:
         finding.oppose("workers", 0, "", 1, "there are no workers that would need it")
-    finding.summary = f"/dev/shm is {fill:.0f} % full, so the workers can't hand over batches; {idle_words(scene)}"
+    finding.summary = f"/dev/shm is {percent(fill)} % full, so the workers can't hand over batches; {idle_words(scene)}"
     finding.advice = (
         "docker run --shm-size=16g (or --ipc=host); fewer workers or a smaller prefetch_factor; "
         "remove what dead runs left there (ls -l /dev/shm)"

@@ -17,7 +17,7 @@ from iodash.diagnosis.rules.waits import (
     starved,
 )
 from iodash.diagnosis.scene import WINDOW_S
-from iodash.formatting.units import milliseconds
+from iodash.formatting.units import milliseconds, percent
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
@@ -47,7 +47,7 @@ def device_stalled(scene: Scene) -> Finding | None:
         waited = disk_wait(scene, scene.loaders)
         if waited is not None and waited >= WAITING:
             finding.support(
-                "blocked_percent", waited, "%", WAITING, f"{group_words(scene.loaders)} wait {waited:.0f} %"
+                "blocked_percent", waited, "%", WAITING, f"{group_words(scene.loaders)} wait {percent(waited)} %"
             )
         finding.summary = f"{disk.name} does not answer: {disk.state_reason}; {idle_words(scene)}"
         finding.advice = (
@@ -81,22 +81,22 @@ def network_storage(scene: Scene) -> Finding | None:
             share,
             "%",
             WAITING,
-            f"{group_words(group)} wait for {name} {share:.0f} % of the time",
+            f"{group_words(group)} wait for {name} {percent(share)} % of the time",
         )
     received = scene.system("network_receive_bytes_per_s")
     if not finding.supporting and not _event_loop(finding, scene, received):
         return None
     if busiest < 30:
-        finding.support("util_percent", busiest, "%", 30, f"the local disks are idle ({busiest:.0f} %)")
+        finding.support("util_percent", busiest, "%", 30, f"the local disks are idle ({percent(busiest)} %)")
     elif local_read > MIB:
-        finding.oppose("util_percent", busiest, "%", 30, f"the local disks are busy too ({busiest:.0f} %)")
+        finding.oppose("util_percent", busiest, "%", 30, f"the local disks are busy too ({percent(busiest)} %)")
     if finding.ceiling == "high" and received is not None and received >= MIB:
         finding.inform("network_receive", received, "B/s", f"{per_second(received)} come in over the network")
     for device in finding.devices:
         rtt = scene.device(device, "rtt_ms")
         if rtt is not None:
             finding.inform("rtt_ms", rtt, "ms", f"{device} answers after {milliseconds(rtt)} ms")
-    waiting = f"{group_words(group)} wait for it {share:.0f} %"
+    waiting = f"{group_words(group)} wait for it {percent(share)} %"
     if share < WAITING:
         waiting = f"{per_second(received)} come in and nothing is read from disks"
     finding.summary = f"{name} is too slow: {waiting}; {idle_words(scene)}"
@@ -152,7 +152,7 @@ def small_reads(scene: Scene) -> Finding | None:
             "read_size_bytes", size, "B", SMALL_READ, f"{reads:.0f} reads/s of {size / 1024:.0f} KiB on {disk.name}"
         )
         who = group_words(scene.loaders)
-        finding.support("blocked_percent", waited, "%", WAITING, f"{who} wait {waited:.0f} % of the time")
+        finding.support("blocked_percent", waited, "%", WAITING, f"{who} wait {percent(waited)} % of the time")
         _oppose_if_cpu_bound(finding, scene, waited)
         oppose_if_loaders_are_ahead(finding, scene)
         finding.summary = (
@@ -189,11 +189,11 @@ def device_saturated(scene: Scene) -> Finding | None:
             continue
         finding = Finding("device_saturated", devices=(disk.name,))
         if full >= 30:
-            finding.support("state_percent", full, "%", 30, f"{disk.name} is {disk.state}: {disk.state_reason}")
+            finding.support("state_percent", full, "%", 30, _at_limit(disk, full))
         elif util >= 90:
-            finding.support("util_percent", util, "%", 90, f"{disk.name} is busy {util:.0f} % of the time")
+            finding.support("util_percent", util, "%", 90, f"{disk.name} is busy {percent(util)} % of the time")
         if waited is not None and waited >= WAITING:
-            finding.support("blocked_percent", waited, "%", WAITING, f"{group_words(group)} wait {waited:.0f} %")
+            finding.support("blocked_percent", waited, "%", WAITING, f"{group_words(group)} wait {percent(waited)} %")
         elif waited is not None and waited < 15:
             finding.oppose("blocked_percent", waited, "%", 15, f"{group_words(group)} hardly wait for it")
         if not finding.supporting or waited is None or waited < 15:
@@ -212,7 +212,7 @@ def device_saturated(scene: Scene) -> Finding | None:
     oppose_if_loaders_are_ahead(finding, scene)
     own, wait = _own_share(scene, disk), scene.device(disk.name, "read_await_ms")
     by = _blame(finding, scene, own)
-    finding.inform("own_share_percent", own, "%", f"{own:.0f} % of its traffic is the job's")
+    finding.inform("own_share_percent", own, "%", f"{percent(own)} % of its traffic is the job's")
     after = f", reads wait {milliseconds(wait)} ms" if wait is not None else ""
     finding.summary = f"{disk.name} is at its limit{by}: {idle_words(scene)}{after}"
     if alone and not by:
@@ -221,6 +221,12 @@ def device_saturated(scene: Scene) -> Finding | None:
             "more workers or a larger prefetch_factor, so that it serves several at once; then a faster disk"
         )
     return finding
+
+
+def _at_limit(disk: DeviceRow, share: float) -> str:
+    """How long a device was at its limit, and what it is now."""
+    now = f"{disk.state}: {disk.state_reason}" if disk.state_reason else str(disk.state)
+    return f"{disk.name} is at its limit {percent(share)} % of the time, now {now}"
 
 
 def _blame(finding: Finding, scene: Scene, own: float) -> str:

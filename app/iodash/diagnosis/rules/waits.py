@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from iodash.formatting.units import byte_rate_in_words
+from iodash.formatting.units import byte_rate_in_words, percent
 
 if TYPE_CHECKING:
     from iodash.diagnosis.finding import Finding
@@ -27,7 +27,7 @@ def idle_words(scene: Scene) -> str:
     subject = "the GPU idles" if len(scene.job.gpus) == 1 else "the GPUs idle"
     if scene.late is not None:
         subject = "its GPU idles"
-    return f"{subject} {idle:.0f} % of the time"
+    return f"{subject} {percent(idle)} % of the time"
 
 
 def starved(scene: Scene) -> bool:
@@ -78,7 +78,7 @@ def oppose_if_loaders_are_ahead(finding: Finding, scene: Scene) -> None:
             ahead,
             "%",
             60,
-            f"{group_words(scene.loaders)} wait for work {ahead:.0f} % of the time",
+            f"{group_words(scene.loaders)} wait for work {percent(ahead)} % of the time",
         )
 
 
