@@ -8,6 +8,7 @@ from operator import attrgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from iodash.diagnosis.busy_trees import BusyTrees
 from iodash.diagnosis.devices import DeviceStates
 from iodash.diagnosis.jobs import find_jobs, role_of
 from iodash.diagnosis.members import JobAccount, rank_utils
@@ -63,6 +64,7 @@ class Diagnosis:
         self._devices = DeviceStates()
         self._cases: dict[str, _Case] = {}
         self._nobody = Line()
+        self._busy = BusyTrees()
         self._annotated: dict[ProcessKey, tuple[ProcessRow, str, str, ProcessRow]] = {}
         self.wanted: frozenset[ProcessKey] = frozenset()
         self.wanted_threads: frozenset[ProcessKey] = frozenset()
@@ -70,7 +72,7 @@ class Diagnosis:
     def complete(self, frame: Frame) -> Frame:
         """The frame with device states, jobs, the members' part in them, and verdicts."""
         frame = replace(frame, devices=self._devices.judge(frame))
-        jobs = find_jobs(frame, frame.readings.facts, self._pinned)
+        jobs = find_jobs(frame, frame.readings.facts, self._pinned, self._busy)
         self.wanted = frozenset([row.key for job in jobs for row in job.rows][:_WANTED_MEMBERS])
         self.wanted_threads = frozenset([rank.row.key for job in jobs for rank in job.ranks][:_WANTED_RANKS])
         if not jobs:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from iodash.model.missing import Missing, or_zero
+from iodash.diagnosis.activity import BUSY_BYTES_PER_S
+from iodash.diagnosis.busy_trees import BusyTrees
+from iodash.diagnosis.tree import LAUNCHERS, Tree, bytes_moved, is_told_of_others
+from iodash.model.missing import Missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from iodash.model.frame import Frame, ProcessRow
     from iodash.model.members import MemberFacts
-    from iodash.model.missing import Count
     from iodash.model.sample import ProcessKey
 
-_LAUNCHERS = re.compile(
-    r"\b(torchrun|torch\.distributed|accelerate|deepspeed|mpirun|mpiexec|orted|horovodrun|slurmstepd|hydra_pmi_proxy"
-    r"|colossalai|composer)\b"
-)
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "fish", "tmux: server", "screen", "sshd", "systemd", "init", "tini"})
 _WORKER_NAME = "pt_data_worker"
 _MAIN_NAME = "pt_main_thread"
 _FORK_SERVER = "multiprocessing.forkserver"
 _SPAWNED = ("multiprocessing.spawn", _FORK_SERVER, "multiprocessing-fork")
 _TRACKER = "resource_tracker"
-_BUSY_TREE_BYTES_PER_S = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,42 +65,6 @@ class Job:
         return f"{self.label}:{self.root}"
 
 
-class Tree:
-    """The processes of a frame by pid, with their children."""
-
-    def __init__(self, rows: Iterable[ProcessRow]) -> None:
-        self.rows: dict[int, ProcessRow] = {row.key.pid: row for row in rows if row.key.tid in (0, row.key.pid)}
-        self.children: defaultdict[Count, list[ProcessRow]] = defaultdict(list)
-        for row in self.rows.values():
-            self.children[row.ppid].append(row)
-
-    def parent(self, row: ProcessRow) -> ProcessRow | None:
-        """The listed parent of a process."""
-        return None if isinstance(row.ppid, Missing) else self.rows.get(row.ppid)
-
-    def descendants(self, row: ProcessRow) -> list[ProcessRow]:
-        """Everything beneath a process, parents before children."""
-        found: list[ProcessRow] = []
-        queue = [row.key.pid]
-        seen = {row.key.pid}
-        for pid in queue:
-            for child in self.children.get(pid, ()):
-                if child.key.pid not in seen:
-                    seen.add(child.key.pid)
-                    found.append(child)
-                    queue.append(child.key.pid)
-        return found
-
-    def ancestors(self, row: ProcessRow) -> list[ProcessRow]:
-        """Everything above a process, the nearest first."""
-        found: list[ProcessRow] = []
-        above = self.parent(row)
-        while above is not None and above not in found and above.key.pid != row.key.pid:
-            found.append(above)
-            above = self.parent(above)
-        return found
-
-
 def script_label(row: ProcessRow) -> str:
     """What people call a process: its script or module, `train.py` rather than `python3`; else its name."""
     words = row.command.split(" ")
@@ -135,17 +94,21 @@ def is_worker_of(row: ProcessRow, rank: ProcessRow) -> bool:
 
 
 def find_jobs(
-    frame: Frame, facts: Mapping[ProcessKey, MemberFacts], pinned: frozenset[int] = frozenset()
+    frame: Frame,
+    facts: Mapping[ProcessKey, MemberFacts],
+    pinned: frozenset[int] = frozenset(),
+    busy: BusyTrees | None = None,
 ) -> tuple[Job, ...]:
     """The jobs of a frame, in the order of their root pids.
 
     With `pinned` pids only their trees are jobs. Else a job is what is on a GPU; where no driver answers, what bears
-    PyTorch's names, or at last the tree that does the most I/O.
+    PyTorch's names, or at last the Python programs that move the most bytes: which of them did before is in `busy`.
     """
-    if not pinned and not _somebody_may_train(frame):
+    busy = BusyTrees() if busy is None else busy
+    if not pinned and not busy.any and not _somebody_may_train(frame):
         return ()
     tree = Tree(frame.processes)
-    mains = _pinned_mains(tree, pinned) if pinned else [(row, row) for row in _mains(frame, tree)]
+    mains = _pinned_mains(tree, pinned) if pinned else [(row, row) for row in _mains(frame, tree, facts, busy)]
     grouped: dict[int, list[ProcessRow]] = {}
     for row, top in mains:
         root = top.key.pid if pinned else _root(tree, row, facts)
@@ -162,12 +125,12 @@ def _pinned_mains(tree: Tree, pinned: frozenset[int]) -> list[tuple[ProcessRow, 
         family = [top, *tree.descendants(top)]
         on_gpu = _outermost(tree, [row for row in family if _on_gpu(row)])
         named = _outermost(tree, [row for row in family if row.name.startswith(_MAIN_NAME)])
-        programs = [row for row in family if row.name not in _SHELLS and not _LAUNCHERS.search(row.command)]
+        programs = [row for row in family if row.name not in _SHELLS and not LAUNCHERS.search(row.command)]
         mains.extend((row, top) for row in on_gpu or named or programs[:1] or [top])
     return mains
 
 
-def _mains(frame: Frame, tree: Tree) -> list[ProcessRow]:
+def _mains(frame: Frame, tree: Tree, facts: Mapping[ProcessKey, MemberFacts], busy: BusyTrees) -> list[ProcessRow]:
     on_gpu = [row for row in tree.rows.values() if row.gpus and _on_gpu(row)]
     if on_gpu:
         return _outermost(tree, on_gpu)
@@ -178,7 +141,7 @@ def _mains(frame: Frame, tree: Tree) -> list[ProcessRow]:
         workers = [row for row in tree.rows.values() if row.name.startswith(_WORKER_NAME)]
         parents = {parent.key.pid: parent for row in workers if (parent := tree.parent(row)) is not None}
         named = list(parents.values())
-    return _outermost(tree, named) or _busiest(tree)
+    return _outermost(tree, named) or busy.find(tree, facts, frame.interval_s)
 
 
 def _somebody_may_train(frame: Frame) -> bool:
@@ -186,27 +149,8 @@ def _somebody_may_train(frame: Frame) -> bool:
     if frame.gpus and frame.gpu_driver.status == "ok":
         return any(row.gpus and _on_gpu(row) for row in frame.processes)
     return any(row.name.startswith("pt_") for row in frame.processes) or (
-        sum(bytes_moved(row) for row in frame.processes) >= _BUSY_TREE_BYTES_PER_S
+        sum(bytes_moved(row) for row in frame.processes) >= BUSY_BYTES_PER_S
     )
-
-
-def bytes_moved(row: ProcessRow) -> float:
-    """Bytes a second that a process reads and writes, as far as they are known."""
-    if not row.read_bytes_per_s and not row.write_bytes_per_s:
-        return 0.0
-    return or_zero(row.read_bytes_per_s) + or_zero(row.write_bytes_per_s)
-
-
-def _busiest(tree: Tree) -> list[ProcessRow]:
-    """The Python program whose tree moves the most bytes, if that is worth the name."""
-    amounts: dict[int, float] = {}
-    for row in tree.rows.values():
-        if moved := bytes_moved(row):
-            programs = [one for one in (row, *tree.ancestors(row)) if one.name.startswith("python")]
-            if programs:
-                amounts[programs[-1].key.pid] = amounts.get(programs[-1].key.pid, 0.0) + moved
-    busiest = max(amounts, key=lambda pid: amounts[pid], default=None)
-    return [] if busiest is None or amounts[busiest] < _BUSY_TREE_BYTES_PER_S else [tree.rows[busiest]]
 
 
 def _on_gpu(row: ProcessRow) -> bool:
@@ -235,9 +179,9 @@ def _root(tree: Tree, rank: ProcessRow, facts: Mapping[ProcessKey, MemberFacts])
     A parent is a launcher by its name, or when it started a rank that was told how many there are (WORLD_SIZE).
     """
     top = rank
-    told = rank.key in facts and facts[rank.key].environment.get("WORLD_SIZE", "1") not in ("", "1")
+    told = is_told_of_others(rank, facts)
     for above in tree.ancestors(rank):
-        launcher = bool(_LAUNCHERS.search(above.command)) or above.name in ("slurmstepd", "orted")
+        launcher = bool(LAUNCHERS.search(above.command)) or above.name in ("slurmstepd", "orted")
         launcher = launcher or (told and top is rank and above.name not in _SHELLS)
         same_program = above.name not in _SHELLS and above.command != "" and above.command == rank.command
         spawner = any(word in rank.command for word in _SPAWNED) and above.name not in _SHELLS

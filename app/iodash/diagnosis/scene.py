@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
-from iodash.diagnosis.jobs import bytes_moved
 from iodash.diagnosis.signals import value_of
+from iodash.diagnosis.tree import bytes_moved
 from iodash.model.missing import known
 
 if TYPE_CHECKING:

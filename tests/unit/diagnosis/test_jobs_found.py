@@ -162,17 +162,6 @@ def test_without_a_driver_the_framework_s_names_tell() -> None:
     assert (other.root, pids(other.workers)) == (100, [101])
 
 
-def test_without_names_the_busiest_program_s_tree_is_the_job() -> None:
-    rows = (
-        process(100, "python3", command="python3 a.py", read_bytes_per_s=2.0 * MIB),
-        process(101, "python3", command="python3 b.py"),
-        process(102, "python3", command="python3 b.py", ppid=101, read_bytes_per_s=9.0 * MIB),
-        process(103, "rsync", read_bytes_per_s=90.0 * MIB),
-    )
-    (job,) = jobs(*rows, gpus=0, gpu_driver=NO_DRIVER)
-    assert (job.root, pids(job.workers)) == (101, [102])
-
-
 def test_only_a_named_process_s_tree_is_judged() -> None:
     rows = process(90, "bash", command="bash run.sh"), process(100, "python3", command=TRAIN, ppid=90), trainer(300, 1)
     (job,) = jobs(*rows, pinned=frozenset({90}))
