@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from iodash.diagnosis.sight import unreadable
 from iodash.formatting.units import bytes_in_words
 from iodash.model.checkup import HostCheck
 from iodash.model.missing import Missing, known
@@ -63,12 +64,10 @@ def _gpu_processes(frame: Frame) -> HostCheck | None:
 
 
 def _process_io(frame: Frame) -> HostCheck:
-    hidden = sum(row.read_bytes_per_s is Missing.NO_PERMISSION for row in frame.processes)
+    hidden, count = unreadable(frame)
     if not hidden:
         return HostCheck("I/O of processes", "ok")
-    return HostCheck(
-        "I/O of processes", f"no permission for {hidden} of {len(frame.processes)}", see_into_others(frame.host)
-    )
+    return HostCheck("I/O of processes", f"no permission for {hidden} of {count}", see_into_others(frame.host))
 
 
 def _namespace(frame: Frame) -> HostCheck:

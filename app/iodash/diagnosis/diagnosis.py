@@ -13,6 +13,7 @@ from iodash.diagnosis.devices import DeviceStates
 from iodash.diagnosis.jobs import find_jobs, role_of
 from iodash.diagnosis.members import JobAccount, rank_utils
 from iodash.diagnosis.scene import SETTLED_S, WINDOW_S, Scene
+from iodash.diagnosis.sight import OutOfSight
 from iodash.diagnosis.signals import measure
 from iodash.diagnosis.verdicts import Line, judge, no_job, worst
 from iodash.model.frame import ProcessRow
@@ -65,6 +66,7 @@ class Diagnosis:
         self._cases: dict[str, _Case] = {}
         self._nobody = Line()
         self._busy = BusyTrees()
+        self._out_of_sight = OutOfSight()
         self._annotated: dict[ProcessKey, tuple[ProcessRow, str, str, ProcessRow]] = {}
         self.wanted: frozenset[ProcessKey] = frozenset()
         self.wanted_threads: frozenset[ProcessKey] = frozenset()
@@ -72,13 +74,14 @@ class Diagnosis:
     def complete(self, frame: Frame) -> Frame:
         """The frame with device states, jobs, the members' part in them, and verdicts."""
         frame = replace(frame, devices=self._devices.judge(frame))
+        self._out_of_sight.look(frame)
         jobs = find_jobs(frame, frame.readings.facts, self._pinned, self._busy)
         self.wanted = frozenset([row.key for job in jobs for row in job.rows][:_WANTED_MEMBERS])
         self.wanted_threads = frozenset([rank.row.key for job in jobs for rank in job.ranks][:_WANTED_RANKS])
         if not jobs:
             self._cases.clear()
             self._annotated.clear()
-            verdict = None if frame.gpu_driver.status == "starting" else self._nobody.take(no_job(frame, self._pinned))
+            verdict = self._without_jobs(frame)
             return replace(frame, verdict=verdict, verdicts=() if verdict is None else (verdict,))
         self._nobody = Line()
         cases = {job.name: self._cases.get(job.name) or _Case() for job in jobs}
@@ -91,6 +94,11 @@ class Diagnosis:
             verdict=worst(verdicts),
             verdicts=verdicts,
         )
+
+    def _without_jobs(self, frame: Frame) -> Verdict | None:
+        if frame.gpu_driver.status == "starting":
+            return None
+        return self._nobody.take(no_job(frame, self._pinned, self._out_of_sight.bytes_per_s))
 
     def _judge(self, frame: Frame, job: Job, case: _Case) -> Verdict:
         facts = [known_facts for row in job.rows if (known_facts := frame.readings.facts.get(row.key)) is not None]

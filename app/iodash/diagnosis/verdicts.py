@@ -10,6 +10,7 @@ from iodash.diagnosis.finding import LEVELS, Finding
 from iodash.diagnosis.jobs import is_python
 from iodash.diagnosis.rules import RULES
 from iodash.diagnosis.rules.waits import MIB, WAITING, idle_words, per_second
+from iodash.diagnosis.sight import why_unseen
 from iodash.formatting.units import percent
 from iodash.model.frame import Evidence, Verdict
 from iodash.model.missing import known
@@ -146,8 +147,11 @@ def _doings(scene: Scene) -> list[str]:
     return []
 
 
-def no_job(frame: Frame, pinned: frozenset[int] = frozenset()) -> Verdict:
-    """The verdict while nobody trains, as far as can be seen. `pinned` are the processes that alone were asked for."""
+def no_job(frame: Frame, pinned: frozenset[int] = frozenset(), out_of_sight: float = 0.0) -> Verdict:
+    """The verdict while nobody trains, as far as can be seen. `pinned` are the processes that alone were asked for.
+
+    `out_of_sight` is what processes that are not listed move, in bytes a second.
+    """
     if frame.short_of_files or not frame.processes:
         reason = "too few files may be open" if frame.short_of_files else "no process is in sight"
         advice = "iodash doctor says what is hidden and how to show it"
@@ -160,10 +164,14 @@ def no_job(frame: Frame, pinned: frozenset[int] = frozenset()) -> Verdict:
         count = len(frame.gpus)
         summary = f"no process uses {'the GPU' if count == 1 else f'any of the {count} GPUs'}"
         advice = "start the job; in a container, --pid=host shows the processes of others"
-    else:
-        summary = "no training seen, and no GPU in sight"
-        advice = "name the job with -p PID to have it judged by its own waits"
-    return Verdict("no_gpu_work", "high" if frame.gpus else "low", summary, (), advice, frame.interval_s)
+        return Verdict("no_gpu_work", "high", summary, (), advice, frame.interval_s)
+    unseen = why_unseen(frame, out_of_sight)
+    if unseen is not None:
+        reason, advice = unseen
+        return Verdict("unknown", "low", f"cannot tell: {reason}", (), advice, frame.interval_s)
+    summary = "no training seen, and no GPU in sight"
+    advice = "name the job with -p PID to have it judged by its own waits"
+    return Verdict("no_gpu_work", "low", summary, (), advice, frame.interval_s)
 
 
 @dataclass(slots=True)

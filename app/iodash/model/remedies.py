@@ -10,6 +10,12 @@ if TYPE_CHECKING:
 SYS_HIDDEN = "/sys is hidden"
 """How every sentence begins that says so."""
 
+OTHERS_HIDDEN = "Other users' processes are hidden"
+"""How the sentence begins that says so; what to do follows after its first full stop."""
+
+SEE_THE_HOST = "docker run --pid=host shows those of the whole host"
+"""What brings the processes outside of a container into sight."""
+
 _CONTAINER_FLAGS = "docker run --user root --cap-add SYS_PTRACE --pid=host"
 
 

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from iodash.model.remedies import see_into_others
+from iodash.model.remedies import OTHERS_HIDDEN, SEE_THE_HOST, see_into_others
 from iodash.sources.local.kept_file import read_bytes
 from iodash.sources.local.mounts import MountTable
 
@@ -50,13 +50,13 @@ class Hidden:
         hidepid = self._hidden_processes()
         if hidepid:
             yield (
-                f"Other users' processes are hidden: {self._procfs} is mounted with hidepid={hidepid}. "
+                f"{OTHERS_HIDDEN}: {self._procfs} is mounted with hidepid={hidepid}. "
                 f"Run as root, or: mount -o remount,hidepid=0 {self._procfs}"
             )
         if unreadable:
             yield f"The I/O of {unreadable} of {processes} rows may not be read: {see_into_others(host)}."
         if host.pid_namespace:
-            yield "Only this container's processes are in sight: docker run --pid=host shows those of the whole host."
+            yield f"Only this container's processes are in sight: {SEE_THE_HOST}."
         if host.delay_accounting is False:
             yield (
                 "IO% is off: sysctl kernel.task_delayacct=1 switches it on for processes that are started afterwards."
