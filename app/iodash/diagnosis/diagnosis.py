@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from iodash.diagnosis.busy_trees import BusyTrees
 from iodash.diagnosis.devices import DeviceStates
@@ -22,7 +22,7 @@ from iodash.model.missing import Missing, known
 if TYPE_CHECKING:
     from iodash.diagnosis.jobs import Job, Rank
     from iodash.diagnosis.signals import Moment
-    from iodash.model.frame import DeviceRow, Frame, Verdict
+    from iodash.model.frame import DeviceRow, Frame, JobRow, Verdict
     from iodash.model.members import DataPlace, MemberFacts
     from iodash.model.sample import ProcessKey
 
@@ -38,6 +38,10 @@ _SMOOTHING_S = 5.0
 _LATE_PERCENT = 30.0
 _AT_WORK_WITH_OTHERS = 60.0
 _FEWEST_MOMENTS = 2
+
+
+_Judged: TypeAlias = "tuple[tuple[JobRow, ...], Verdict | None, tuple[Verdict, ...]]"
+"""The jobs, the worst verdict and all verdicts of a frame."""
 
 
 @dataclass(slots=True)
@@ -68,12 +72,24 @@ class Diagnosis:
         self._busy = BusyTrees()
         self._out_of_sight = OutOfSight()
         self._annotated: dict[ProcessKey, tuple[ProcessRow, str, str, ProcessRow]] = {}
+        self._judged: _Judged = ((), None, ())
         self.wanted: frozenset[ProcessKey] = frozenset()
         self.wanted_threads: frozenset[ProcessKey] = frozenset()
 
     def complete(self, frame: Frame) -> Frame:
-        """The frame with device states, jobs, the members' part in them, and verdicts."""
+        """The frame with device states, jobs, the members' part in them, and verdicts.
+
+        A frame in which nothing is measured of its processes says nothing of jobs: what was found before it stands.
+        """
         frame = replace(frame, devices=self._devices.judge(frame))
+        if frame.switched:
+            jobs, verdict, verdicts = self._judged
+            return replace(frame, jobs=tuple(map(_unmeasured, jobs)), verdict=verdict, verdicts=verdicts)
+        frame = self._judge_jobs(frame)
+        self._judged = frame.jobs, frame.verdict, frame.verdicts
+        return frame
+
+    def _judge_jobs(self, frame: Frame) -> Frame:
         self._out_of_sight.look(frame)
         jobs = find_jobs(frame, frame.readings.facts, self._pinned, self._busy)
         self.wanted = frozenset([row.key for job in jobs for row in job.rows][:_WANTED_MEMBERS])
@@ -150,6 +166,18 @@ class Diagnosis:
             rows.append(annotated[row.key][3])
         self._annotated = annotated
         return tuple(rows)
+
+
+def _unmeasured(job: JobRow) -> JobRow:
+    return replace(
+        job,
+        read_bytes_per_s=Missing.NOT_MEASURED,
+        write_bytes_per_s=Missing.NOT_MEASURED,
+        logical_read_bytes_per_s=Missing.NOT_MEASURED,
+        cpu_percent=Missing.NOT_MEASURED,
+        worker_cpu_percent=Missing.NOT_MEASURED,
+        worker_blocked_percent=Missing.NOT_MEASURED,
+    )
 
 
 def _in_job(row: ProcessRow, job: str, role: str) -> ProcessRow:

@@ -320,7 +320,11 @@ class OwnCost:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What happened in the `interval_s` seconds before `time` (Unix seconds)."""
+    """What happened in the `interval_s` seconds before `time` (Unix seconds).
+
+    `switched` says that the rows are of another kind than in the frame before, threads instead of processes or the
+    other way round, so that nothing is measured of them yet.
+    """
 
     time: float
     interval_s: float
@@ -341,6 +345,7 @@ class Frame:
     readings: JobRows = field(default_factory=JobRows)
     jobs: tuple[JobRow, ...] = ()
     short_of_files: bool = False
+    switched: bool = False
 
 
 Row: TypeAlias = SystemRow | DeviceRow | ProcessRow | GpuRow

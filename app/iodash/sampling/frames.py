@@ -35,6 +35,12 @@ class FrameBuilder:
         devices = device_rows(old, new, seconds, self._resting)
         gpus = self._gpus.rows(old, new)
         processes = self._processes.rows(old, new, seconds, gpus)
+        switched = old.threads != new.threads
+        unattributed = (
+            self._unattributed.unmeasured(new)
+            if switched
+            else self._unattributed.row(old, new, seconds, devices, processes, self._processes.moving)
+        )
         return Frame(
             time=new.time,
             interval_s=seconds,
@@ -42,7 +48,7 @@ class FrameBuilder:
             system=system_row(old, new, seconds, devices),
             devices=devices,
             processes=processes,
-            unattributed=self._unattributed.row(old, new, seconds, devices, processes, self._processes.moving),
+            unattributed=unattributed,
             gpu_driver=new.gpu_driver,
             gpus=gpus,
             own=OwnCost(
@@ -58,6 +64,7 @@ class FrameBuilder:
             notes=new.notes,
             readings=job_rows(old.readings, new.readings, seconds, new.host.page_bytes),
             short_of_files=new.short_of_files,
+            switched=switched,
         )
 
 

@@ -33,7 +33,8 @@ class Unattributed:
 
     Bytes read count for both at once. Bytes written count for a process when it dirties pages and for the device when
     they are flushed, so that what was dirtied and not yet flushed is carried as a balance. It starts with what is dirty
-    at the beginning and never exceeds what is dirty or under writeback now: the rest was flushed, or thrown away.
+    at the beginning, or after a frame in which nobody was measured, and never exceeds what is dirty or under writeback
+    now: the rest was flushed, or thrown away.
     """
 
     def __init__(self) -> None:
@@ -73,6 +74,13 @@ class Unattributed:
             write_bytes_per_s=per_second(written_left, seconds),
             reasons=tuple(reason for reason in _ORDER if reason in reasons),
         )
+
+    def unmeasured(self, new: Sample) -> UnattributedRow:
+        """The row of a frame in which nothing is known of the processes: whose the devices' bytes are can't be told."""
+        dirty = _dirty(new)
+        if not isinstance(dirty, Missing):
+            self._balance = dirty
+        return UnattributedRow(Missing.NOT_MEASURED, Missing.NOT_MEASURED, ())
 
     def _flush(self, old: Sample, new: Sample, written: Number, dirtied: float) -> tuple[Number, bool]:
         """The bytes written that nobody dirtied, and whether some were dirtied before this frame."""

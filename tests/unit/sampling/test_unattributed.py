@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 
 from iodash.model.frame import DeviceRow
 from iodash.model.missing import Missing
-from iodash.model.sample import IoCounters
+from iodash.model.sample import IoCounters, ProcessKey
+from iodash.sampling.frames import FrameBuilder
 from iodash.sampling.processes import ProcessRates
 from iodash.sampling.unattributed import Unattributed
-from tests.samples import process_counters, sample, system_counters
+from tests.samples import device_counters, process_counters, sample, system_counters
 
 if TYPE_CHECKING:
     from iodash.model.frame import ProcessRow, UnattributedRow
@@ -122,6 +124,42 @@ def test_cancelled_writes_are_not_expected_at_the_device() -> None:
     keeper = Unattributed()
     row(worker(written=1000, cancelled=900), keeper=keeper, dirty=10_000)
     assert row(worker(), devices=(disk(written=600.0),), keeper=keeper).write_bytes_per_s == 500
+
+
+def test_a_frame_in_which_nobody_was_measured_blames_nobody_and_loses_no_balance() -> None:
+    keeper = Unattributed()
+    row(worker(written=1000), keeper=keeper, dirty=1000)
+    found = keeper.unmeasured(sample(3, system=system_counters(memory_dirty_bytes=700)))
+    assert (found.read_bytes_per_s, found.write_bytes_per_s) == (Missing.NOT_MEASURED, Missing.NOT_MEASURED)
+    assert found.reasons == ()
+    flushed = row(worker(), devices=(disk(written=700.0),), keeper=keeper)
+    assert (flushed.write_bytes_per_s, flushed.reasons) == (0, ("writeback",))
+
+
+def test_an_unmeasured_frame_keeps_the_balance_where_dirty_memory_is_not_known() -> None:
+    keeper = Unattributed()
+    hidden = Missing.NOT_IN_CONTAINER
+    row(worker(written=1000), keeper=keeper, dirty=hidden, dirty_before=hidden)
+    keeper.unmeasured(sample(3, system=system_counters(memory_dirty_bytes=hidden)))
+    assert row(worker(), devices=(disk(written=1000.0),), keeper=keeper, dirty=hidden).write_bytes_per_s == 0
+
+
+def test_what_the_disks_did_while_rows_changed_their_kind_is_nobodys() -> None:
+    thread = process_counters(7, key=ProcessKey(7, 70, 7))
+    builder = FrameBuilder()
+    samples = [
+        sample(at, process, threads=bool(process.key.tid), devices=(device_counters(sectors_read=2000 * at),))
+        for at, process in enumerate((process_counters(7), process_counters(7), thread, thread, process_counters(7)))
+    ]
+    frames = [builder.frame(old, new) for old, new in pairwise(samples)]
+    assert [one.switched for one in frames] == [False, True, False, True]
+    assert [one.unattributed.read_bytes_per_s for one in frames] == [
+        1_024_000,
+        Missing.NOT_MEASURED,
+        1_024_000,
+        Missing.NOT_MEASURED,
+    ]
+    assert [bool(one.unattributed.reasons) for one in frames] == [True, False, True, False]
 
 
 def test_without_memory_figures_the_balance_is_carried_unbounded() -> None:
