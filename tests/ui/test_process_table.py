@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from iodash.model.frame import UnattributedRow
+from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
 from iodash.ui.panels import processes
@@ -39,6 +41,121 @@ async def test_until_threads_come_processes_stay_and_no_thread_id_is_made_up() -
         await it.give(FEW)
         assert "TID" not in it.table()[0]
         assert "collecting" not in it.text()
+
+
+async def test_rows_of_the_other_kind_are_shown_from_their_first_rates_on() -> None:
+    unmeasured: dict[str, Any] = dict.fromkeys(("read_bytes_per_s", "write_bytes_per_s", "cpu_percent"), Missing.NEW)
+    threads = [replace(busy(50, rate), key=ProcessKey(50, 500, 51)) for rate in (7, 8)]
+    first: dict[str, Any] = {"processes": (replace(threads[0], **unmeasured),), "threads": True, "switched": True}
+    blamed = UnattributedRow(Missing.NOT_MEASURED, Missing.NOT_MEASURED, ())
+    async with stage() as it:
+        await it.give(FEW)
+        before = it.table()
+        await it.press("p")
+        await it.give(frame(time=NOW + 1, unattributed=blamed, **first))
+        assert it.table() == before
+        assert "collecting threads" in it.line_with("PROCESSES")
+        await it.press("a", "a", "T", "r", "r")
+        assert it.table() == before
+        await it.give(frame(time=NOW + 2, processes=(threads[1],), threads=True))
+        assert it.table()[1].split()[:2] == ["50", "51"]
+        assert "8.00M" in it.table()[1]
+        assert "collecting" not in it.text()
+        before = it.table()
+        await it.press("p")
+        await it.give(frame(time=NOW + 3, processes=(process(10, **unmeasured),), unattributed=blamed, switched=True))
+        assert it.table() == before
+        assert "collecting processes" in it.line_with("THREADS")
+        await it.give(replace(FEW, time=NOW + 4))
+        assert it.pids()[0] == 10
+        assert "collecting" not in it.text()
+
+
+async def test_a_change_of_mind_while_threads_are_collected_is_still_waited_for() -> None:
+    thread = replace(process(50), key=ProcessKey(50, 500, 51))
+    async with stage() as it:
+        await it.give(FEW)
+        await it.press("p")
+        await it.give(frame(processes=(thread,), threads=True, switched=True))
+        await it.press("p")
+        assert "collecting processes" in it.line_with("PROCESSES")
+        await it.give(replace(FEW, switched=True))
+        assert it.pids()[0] == 10
+        await it.give(FEW)
+        assert "collecting" not in it.text()
+
+
+async def test_threads_asked_for_before_anything_is_measured_come_with_their_rates() -> None:
+    thread = replace(busy(50, 7), key=ProcessKey(50, 500, 51))
+    async with stage() as it:
+        await it.press("p")
+        unmeasured = replace(thread, read_bytes_per_s=Missing.NEW)
+        await it.give(frame(processes=(unmeasured,), threads=True, switched=True))
+        assert "collecting the first sample" in it.table()[1]
+        await it.give(frame(processes=(thread,), threads=True))
+        assert "7.00M" in it.table()[1]
+
+
+async def test_many_rows_wait_for_their_first_rates_too() -> None:
+    threads = tuple(replace(process(50), key=ProcessKey(50, 500, 5000 + number)) for number in range(700))
+    async with stage() as it:
+        await it.give(frame(processes=(busy(10, 1), *crowd(700))))
+        await it.press("p")
+        await it.give(frame(processes=threads, threads=True, switched=True))
+        assert it.pids()[0] == 10
+        assert await it.shows("collecting threads")
+        await it.give(frame(processes=threads, threads=True))
+        assert await it.shows("THREADS")
+        assert it.pids()[0] == 50
+
+
+async def test_both_columns_of_the_default_order_are_marked_and_each_alone_can_be() -> None:
+    shown = frame(
+        processes=(
+            busy(1, 5, 1, read_bytes_total=5, write_bytes_total=1),
+            busy(2, 1, 9, read_bytes_total=1, write_bytes_total=9),
+        )
+    )
+    async with stage() as it:
+        await it.give(shown)
+
+        def marked() -> list[str]:
+            return [word for word in it.table()[0].split() if word[-1] in "▼▲"]
+
+        def places() -> list[int]:
+            return [it.table()[0].index(word) for word in ("CACHE%", "IO%", "COMMAND")]
+
+        width = places()
+        assert (marked(), it.pids()) == (["READ/s▼", "WRITE/s▼"], [2, 1])
+        await it.press("greater_than_sign")
+        assert (marked(), it.pids()) == (["READ/s▼"], [1, 2])
+        await it.press("greater_than_sign")
+        assert (marked(), it.pids()) == (["WRITE/s▼"], [2, 1])
+        await it.press("less_than_sign", "less_than_sign")
+        assert (marked(), it.pids()) == (["READ/s▼", "WRITE/s▼"], [2, 1])
+        await it.press("r")
+        assert (marked(), it.pids()) == (["READ/s▲", "WRITE/s▲"], [1, 2])
+        await it.press("f6", *"READ/s", "enter")
+        assert (marked(), it.pids()) == (["READ/s▼"], [1, 2])
+        await it.press("f6", *"R+W", "enter")
+        assert (marked(), it.pids()) == (["READ/s▼", "WRITE/s▼"], [2, 1])
+        for heading, first in (("READ", 1), ("WRITE", 2)):
+            found = []
+            for _ in range(3):
+                line = it.table()[0]
+                await it.pilot.click(offset=(line.index(f"{heading}/s"), it.screen().index(line)))
+                await it.pilot.pause()
+                found.append((marked(), it.pids()[0]))
+            assert found == [
+                ([f"{heading}/s▼"], first),
+                ([f"{heading}/s▲"], 3 - first),
+                (["READ/s▼", "WRITE/s▼"], 2),
+            ]
+            assert places() == width
+        await it.press("a")
+        assert marked() == ["READ▼", "WRITE▼"]
+        await it.press("right")
+        assert (marked(), it.pids()) == (["READ▼"], [1, 2])
 
 
 async def test_a_process_has_no_thread_id_where_somebody_sorts_by_it() -> None:

@@ -8,6 +8,7 @@ from iodash.columns import PROCESS_RATES
 from iodash.model.settings import Settings
 from iodash.ui.panels.process_columns import process_columns, sorted_by
 from iodash.ui.widgets.fit import fit_columns
+from iodash.ui.widgets.table_lines import SortMark
 
 
 def keys(
@@ -66,7 +67,10 @@ def test_threads_have_their_id_beside_that_of_the_process() -> None:
     assert keys(120, threads=True)[:2] == ["pid", "tid"]
 
 
-def test_reads_stand_for_reads_and_writes() -> None:
-    assert sorted_by(Settings()) == ("read_bytes_per_s", True)
-    assert sorted_by(Settings(accumulated=True, reverse=True)) == ("read_bytes_total", False)
-    assert sorted_by(Settings(sort="COMMAND")) == ("command", False)
+def test_both_reads_and_writes_are_marked_where_rows_are_sorted_by_their_sum() -> None:
+    assert sorted_by(Settings()) == SortMark(("read_bytes_per_s", "write_bytes_per_s"), falls=True)
+    assert sorted_by(Settings(accumulated=True, reverse=True)) == SortMark(
+        ("read_bytes_total", "write_bytes_total"), falls=False
+    )
+    assert sorted_by(Settings(sort="READ/s")) == SortMark(("read_bytes_per_s",), falls=True)
+    assert sorted_by(Settings(sort="COMMAND")) == SortMark(("command",), falls=False)

@@ -13,6 +13,7 @@ from iodash.ui.panels.named import named_devices
 from iodash.ui.panels.table_panel import TablePanel
 from iodash.ui.panels.why_empty import why_no_device
 from iodash.ui.reasons import device_reason
+from iodash.ui.widgets.table_lines import UNSORTED, SortMark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,10 +198,10 @@ class DevicesPanel(TablePanel["DeviceRow"]):
             self._ordered = (frame, ordered)
         return self._ordered[1]
 
-    def _sorted_by(self) -> tuple[str, bool] | None:
+    def _sorted_by(self) -> SortMark:
         if self._sort is None:
-            return None
-        return self._sort, _BY_KEY[self._sort].is_text == self._reverse
+            return UNSORTED
+        return SortMark((self._sort,), falls=_BY_KEY[self._sort].is_text == self._reverse)
 
     # Cells
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from iodash.columns import PROCESS_ACCUMULATED, PROCESS_COLUMNS, PROCESS_RATES, Column
 from iodash.outputs.select import find_sort_column
 from iodash.ui.widgets.fit import widened
+from iodash.ui.widgets.table_lines import SortMark
 
 if TYPE_CHECKING:
     from iodash.model.frame import ProcessRow
@@ -55,13 +56,16 @@ FROM_STAT = frozenset(
 )
 """What is read only for rows in sight, unless somebody sorts by it."""
 
-_BOTH = {"read_write_bytes_per_s": "read_bytes_per_s", "read_write_bytes_total": "read_bytes_total"}
+_BOTH = {
+    "read_write_bytes_per_s": ("read_bytes_per_s", "write_bytes_per_s"),
+    "read_write_bytes_total": ("read_bytes_total", "write_bytes_total"),
+}
 
 
-def sorted_by(choice: Settings) -> tuple[str, bool]:
-    """The key of the column whose heading is marked, and whether it falls. Reads stand for reads and writes."""
+def sorted_by(choice: Settings) -> SortMark:
+    """The columns that the rows are sorted by: two where it is by reads and writes together."""
     column = find_sort_column(choice.sort, accumulated=choice.accumulated)
-    return _BOTH.get(column.key, column.key), column.is_text == choice.reverse
+    return SortMark(_BOTH.get(column.key, (column.key,)), falls=column.is_text == choice.reverse)
 
 
 def process_columns(
@@ -86,9 +90,9 @@ def process_columns(
         base = tuple(BY_KEY[key] for key in keys)
         telling = tuple(BY_KEY[key] for key in more if gpus or key not in _OF_GPUS)
         keys = [column.key for column in widened(base, telling, width, comfortable=_COMFORTABLE)]
-    sort = sorted_by(choice)[0]
-    if sort not in keys and sort in BY_KEY:
-        keys.insert(-1, sort)
+    for key in sorted_by(choice).keys:
+        if key not in keys and key in BY_KEY:
+            keys.insert(-1, key)
     return tuple(BY_KEY[key] for key in keys)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from iodash.model.settings import Settings
     from iodash.ui.panels.job_rows import Listing, TableRow
     from iodash.ui.view import View
-    from iodash.ui.widgets.table_lines import Piece
+    from iodash.ui.widgets.table_lines import Piece, SortMark
 
 _MANY = 500
 """From here on rows are picked and ordered beside the event loop."""
@@ -63,6 +63,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
         super().__init__(lambda row: row.key, flexible_share=0.2)
         self.choice = settings
         self.full_command = False
+        self._measured: Frame | None = None
         self._listing: Listing | None = None
         self._is_listing = False
         self._followed: TableRow | None = None
@@ -82,6 +83,8 @@ class ProcessesPanel(TablePanel["TableRow"]):
 
     async def prepare(self, frame: Frame) -> None:
         """Picks and orders the rows of a frame that will be shown next, beside the event loop when they are many."""
+        if frame.switched:
+            return
         choice = self.choice
         if len(frame.processes) < _MANY:
             self._listing = list_processes(frame, choice)
@@ -89,9 +92,19 @@ class ProcessesPanel(TablePanel["TableRow"]):
             self._listing = await asyncio.to_thread(list_processes, frame, choice)
 
     def show_frame(self, frame: Frame, view: View) -> None:
-        """Shows the chosen processes in the chosen order; many that are not prepared yet as soon as they are."""
+        """Shows the chosen processes in the chosen order; many that are not prepared yet as soon as they are.
+
+        A frame in which threads have just taken the place of processes, or processes that of threads, has no rates of
+        them: until the next one the rows of the last frame that has them stay.
+        """
         self._shown = (frame, view)
         self._units = view.units
+        if not frame.switched:
+            self._measured = frame
+        if self._measured is None:
+            self._show_headings()
+            return
+        frame = self._measured
         listing = self._listing
         if listing is None or not listing.is_of(frame, self.choice):
             if len(frame.processes) >= _MANY:
@@ -109,8 +122,8 @@ class ProcessesPanel(TablePanel["TableRow"]):
 
     async def _list_shown(self) -> None:
         try:
-            while self._shown is not None and not self._is_listed(self._shown[0]):
-                await self.prepare(self._shown[0])
+            while self._measured is not None and not self._is_listed(self._measured):
+                await self.prepare(self._measured)
         finally:
             self._is_listing = False
         self.show_again()
@@ -185,22 +198,23 @@ class ProcessesPanel(TablePanel["TableRow"]):
     def show_info(self) -> None:
         """Says in the rule what is listed, and what there is no room for."""
         focused = self._table.has_focus
-        if self._shown is None or self._listing is None:
+        frame = self._measured
+        if self._shown is None or self._listing is None or frame is None:
             self._rule.show((), focused=focused)
         else:
-            frame, view = self._shown
+            newest, view = self._shown
             self._rule.show(
-                self._info(frame, self._listing.count),
+                self._info(frame, self._listing.count, is_waiting=newest.switched),
                 self._hidden_info(),
                 title="THREADS" if frame.threads else self.title,
                 focused=focused,
                 ascii=view.ascii,
             )
 
-    def _info(self, frame: Frame, listed: int) -> list[str]:
+    def _info(self, frame: Frame, listed: int, *, is_waiting: bool) -> list[str]:
         choice, total = self.choice, len(frame.processes)
         parts = [f"{listed} of {total}" if listed != total else f"{total}"]
-        if choice.threads != frame.threads:
+        if is_waiting or choice.threads != frame.threads:
             parts.append("collecting threads" if choice.threads else "collecting processes")
         if choice.filter:
             parts.append(
@@ -280,6 +294,16 @@ class ProcessesPanel(TablePanel["TableRow"]):
         """What can be sorted by: words, the column's key, what it means."""
         return sort_choices(self.choice)
 
+    def sort_by_click(self, key: str) -> None:
+        """Sorts by the column whose heading was clicked; a second time the other way round.
+
+        A third click on the reads or the writes goes back to both together.
+        """
+        if key == self.sort and self.is_reversed and key in sorted_by(replace(self.choice, sort=None)).keys:
+            self.order_by(None, reverse=False)
+        else:
+            self.sort_by(key)
+
     def accumulate(self) -> None:
         """Rates or amounts since the start; sorting stays on the same thing."""
         accumulated = not self.choice.accumulated
@@ -290,9 +314,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
 
     def users(self) -> list[str]:
         """Who owns the processes of the last frame."""
-        if self._shown is None:
-            return []
-        return sorted({row.user for row in self._shown[0].processes})
+        return [] if self._measured is None else sorted({row.user for row in self._measured.processes})
 
     def _sort_stops(self) -> list[str | None]:
         """Read and write together is a stop before the reads alone."""
@@ -302,13 +324,13 @@ class ProcessesPanel(TablePanel["TableRow"]):
             stops += [None, key] if key == reads else [key]
         return stops
 
-    def _sorted_by(self) -> tuple[str, bool]:
+    def _sorted_by(self) -> SortMark:
         return sorted_by(self.choice)
 
     # Cells
 
     def _columns(self, width: int) -> tuple[Column[ProcessRow], ...]:
-        frame = None if self._shown is None else self._shown[0]
+        frame = self._measured
         return process_columns(
             self.choice,
             width=width,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from iodash.columns import Column
     from iodash.model.frame import Frame
     from iodash.ui.view import View
-    from iodash.ui.widgets.table_lines import Piece
+    from iodash.ui.widgets.table_lines import Piece, SortMark
 
 Row = TypeVar("Row")
 
@@ -108,8 +108,8 @@ class TablePanel(Panel, Generic[Row]):
         """What the arrows stop at, left to right."""
         raise NotImplementedError
 
-    def _sorted_by(self) -> tuple[str, bool] | None:
-        """The key of the column whose heading is marked, and whether it falls."""
+    def _sorted_by(self) -> SortMark:
+        """The columns whose headings are marked."""
         raise NotImplementedError
 
     def sort_by(self, key: str | None) -> None:
@@ -121,6 +121,10 @@ class TablePanel(Panel, Generic[Row]):
         stops = self._sort_stops()
         at = stops.index(self.sort) if self.sort in stops else 0
         self.order_by(stops[(at + step) % len(stops)], reverse=False)
+    def sort_by_click(self, key: str) -> None:
+        """Sorts by the column whose heading was clicked; a second time the other way round."""
+        self.sort_by(key)
+
 
     def reverse(self) -> None:
         """The other way round."""

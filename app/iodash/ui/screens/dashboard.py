@@ -144,7 +144,7 @@ class Dashboard(PanelKeys, inherit_bindings=False):
         """A click on a heading sorts by it."""
         event.stop()
         panel = self._devices if event.table is self._devices.table else self._processes
-        panel.sort_by(event.key)
+        panel.sort_by_click(event.key)
 
     def on_live_table_row_clicked(self, event: LiveTable.RowClicked) -> None:
         """A double click does what Enter does; one on the mark of a job opens or closes it."""

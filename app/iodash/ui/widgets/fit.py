@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from iodash.columns import Column
 
@@ -39,18 +39,19 @@ def fit_columns(
     columns: Sequence[Column[Row]],
     width: int,
     *,
-    always: str = "",
+    always: Collection[str] = (),
     flexible_least: int = FLEXIBLE_LEAST,
     gutter: int = 1,
 ) -> tuple[Slot[Row], ...]:
     """The columns that fit in `width` cells, with one cell between them and `gutter` cells at the left.
 
-    Of columns with the same `keep` the rightmost goes first. The column whose key is `always` stays, and at least one.
+    Of columns with the same `keep` the rightmost goes first. The columns whose keys are in `always` go last, and at
+    least one stays.
     """
     kept = list(columns)
     needed = gutter - 1 + sum(least_width(column, flexible_least) + 1 for column in kept)
     while needed > width and len(kept) > 1:
-        index = min(range(len(kept)), key=lambda at: (kept[at].key == always, kept[at].keep, -at))
+        index = min(range(len(kept)), key=lambda at: (kept[at].key in always, kept[at].keep, -at))
         needed -= least_width(kept.pop(index), flexible_least) + 1
     spare = max(0, width - needed)
     slots: list[Slot[Row]] = []

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from iodash.ui.looks import segments
 from iodash.ui.widgets.fit import FLEXIBLE_LEAST, Slot, fit_columns
 from iodash.ui.widgets.sight import Sight
-from iodash.ui.widgets.table_lines import Line, Piece, foot_line, heading_line, row_line
+from iodash.ui.widgets.table_lines import UNSORTED, Line, Piece, SortMark, foot_line, heading_line, row_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -98,7 +98,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         self._marked: frozenset[Hashable] = frozenset()
         self._foot: Mapping[str, Piece] | None = None
         self._empty: Sequence[str] = ()
-        self._sorted: tuple[str, bool] | None = None
+        self._sorted = UNSORTED
         self._drawn: list[Line] = []
         self._drawn_size = Size(0, 0)
         self._strips: dict[int, Strip] = {}
@@ -111,7 +111,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         self,
         rows: Sequence[Row],
         *,
-        sorted_by: tuple[str, bool] | None = None,
+        sorted_by: SortMark = UNSORTED,
         marked: frozenset[Hashable] = frozenset(),
         foot: Mapping[str, Piece] | None = None,
         empty: Sequence[str] = (),
@@ -120,7 +120,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
 
         Args:
             rows: all of them; only those in sight are formatted.
-            sorted_by: the key of the sorted column, and whether it falls.
+            sorted_by: the columns whose headings are marked.
             marked: identities of rows that attention is drawn to.
             foot: a line that stays below the rows, cells by column key.
             empty: what stands in the place of rows when there are none.
@@ -148,6 +148,12 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
     def hidden_columns(self) -> int:
         """How many columns there is no room for."""
         return len(self._columns) - len(self._slots)
+
+    def columns_without_room(self, width: int) -> list[Column[Any]]:
+        """The columns that a table of `width` cells has no room for, left to right."""
+        columns = self._columns_for(width)
+        fitting = {slot.column.key for slot in self._slots_of(columns, width)}
+        return [column for column in columns if column.key not in fitting]
 
     @property
     def column_keys(self) -> list[str]:
@@ -265,12 +271,15 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         fitted = (columns, self._sorted, width)
         if fitted != self._fitted:
             self._columns, self._fitted = columns, fitted
-            self._slots = fit_columns(
-                columns,
-                width,
-                always=self._sorted[0] if self._sorted else "",
-                flexible_least=max(FLEXIBLE_LEAST, int(width * self._flexible_share)),
-            )
+            self._slots = self._slots_of(columns, width)
+
+    def _slots_of(self, columns: Sequence[Column[Any]], width: int) -> tuple[Slot[Any], ...]:
+        return fit_columns(
+            columns,
+            width,
+            always=self._sorted.keys,
+            flexible_least=max(FLEXIBLE_LEAST, int(width * self._flexible_share)),
+        )
 
     @property
     def _has_foot(self) -> bool:

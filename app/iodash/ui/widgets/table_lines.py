@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from iodash.formatting.cells import left, right
 
@@ -20,14 +20,26 @@ _NOTE_LEAVES = 8
 """Cells of the flexible column that a note leaves to its text."""
 
 
-def heading_line(slots: Sequence[Slot[Any]], sorted_by: tuple[str, bool] | None, *, ascii: bool) -> Line:
-    """The headings. The sorted column, given by its key and whether it falls, carries a mark."""
-    key, falls = sorted_by or ("", True)
-    mark = ("v" if falls else "^") if ascii else ("▼" if falls else "▲")
+class SortMark(NamedTuple):
+    """Which columns rows are sorted by, given by their keys, and whether their values fall from row to row.
+
+    Several columns stand for their sum.
+    """
+
+    keys: tuple[str, ...] = ()
+    falls: bool = True
+
+
+UNSORTED = SortMark()
+
+
+def heading_line(slots: Sequence[Slot[Any]], sorted_by: SortMark, *, ascii: bool) -> Line:
+    """The headings. The sorted columns carry a mark."""
+    mark = ("v" if sorted_by.falls else "^") if ascii else ("▼" if sorted_by.falls else "▲")
     pieces: list[Piece] = []
     at = 0
     for slot in slots:
-        is_sorted = slot.column.key == key
+        is_sorted = slot.column.key in sorted_by.keys
         text = slot.column.heading + (mark if is_sorted else "")
         pieces.append((" " * (slot.x - at), "heading"))
         pieces.append((_aligned(slot, text, slot.width, ""), "sorted" if is_sorted else "heading"))
