@@ -9,6 +9,7 @@ from iodash.columns.devices import LOUD_STATES
 from iodash.model.missing import Missing, or_zero
 from iodash.model.remedies import SYS_HIDDEN
 from iodash.outputs.select import absent_devices, select_devices
+from iodash.ui.panels.device_fields import LEAST_LINES, DeviceFields
 from iodash.ui.panels.named import named_devices
 from iodash.ui.panels.table_panel import TablePanel
 from iodash.ui.panels.why_empty import why_no_device
@@ -17,6 +18,8 @@ from iodash.ui.widgets.table_lines import UNSORTED, SortMark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from textual.app import ComposeResult
 
     from iodash.model.frame import DeviceRow, Frame
     from iodash.model.settings import Settings
@@ -53,6 +56,10 @@ _STEP_PERCENT = 20.0
 
 _MEMORY = 0.7
 """The share of the past in the mean that the order goes by."""
+
+
+_LEAST_ROWS = 3
+"""Rows of the full-screen table that the fields beneath leave to it."""
 
 
 class CalmOrder:
@@ -113,14 +120,41 @@ class DevicesPanel(TablePanel["DeviceRow"]):
         self._ordered: tuple[Frame | None, list[DeviceRow]] = (None, [])
         self._sort: str | None = None
         self._reverse = False
+        self._fields = DeviceFields(self._without_room, self._cell)
+        self._fields_high = 0
+
+    def compose(self) -> ComposeResult:
+        """Rule, table, and the fields of one device that the table has no room for."""
+        yield from super().compose()
+        yield self._fields
 
     def wanted_lines(self, frame: Frame, width: int) -> int:
-        """A rule, a heading, and a line a device, or the two that say why there is none."""
-        return 2 + (len(select_devices(frame.devices, self._settings)) or 2)
+        """A rule, a heading, a line a device or two that say why there is none; full-screen one device's fields too."""
+        rows = len(select_devices(frame.devices, self._settings))
+        return 2 + (rows or 2) + self.kept_lines(frame, width)
+
+    def kept_lines(self, frame: Frame, width: int) -> int:
+        """Those of the fields."""
+        return self._fields.lines_at(width)
+
+    def take_lines(self, lines: int, width: int) -> None:
+        """A few rows come first, then the fields, then more rows."""
+        rows = len(self._ordered[1])
+        room = lines - 2 - min(rows, _LEAST_ROWS)
+        self._fields_high = min(self._fields.lines_at(width), room) if room >= LEAST_LINES else 0
+        self._fields.display = self._fields_high > 0
+        self._fields.styles.max_height = self._fields_high or None
+        self._table.styles.max_height = 1 + rows if self._fields_high else None
+        self.show_info()
+
+    @property
+    def _looked_at(self) -> DeviceRow | None:
+        """The selected device, else the busiest, else none."""
+        return self._table.selected or next(iter(self._ordered[1]), None)
 
     def series(self, frame: Frame) -> list[tuple[str, str, str]]:
         """Utilisation, throughput and waits of the device that is selected, else of the busiest."""
-        row = self._table.selected or next(iter(self._ordered[1]), None)
+        row = self._looked_at
         if row is None:
             return []
         names = (("util_percent", "%"), ("read_bytes_per_s", "B/s"), ("write_bytes_per_s", "B/s"), ("await_ms", "ms"))
@@ -142,8 +176,12 @@ class DevicesPanel(TablePanel["DeviceRow"]):
         self.show_info()
 
     def show_info(self) -> None:
-        """Says in the rule what there is no room for, and whether the disks were told by name."""
+        """Shows beneath the table what it has no room for.
+
+        The rule says what there is no room for at all, and whether the disks were told by name.
+        """
         ascii = self._shown is not None and self._shown[1].ascii
+        self._fields.show(self._looked_at if self.is_full else None, ascii=ascii)
         info = self._info(self._ordered[1])
         if self._shown is not None and any(note.startswith(SYS_HIDDEN) for note in self._shown[0].notes):
             info.append(f"disks told by name: {SYS_HIDDEN}")
@@ -202,6 +240,26 @@ class DevicesPanel(TablePanel["DeviceRow"]):
         if self._sort is None:
             return UNSORTED
         return SortMark((self._sort,), falls=_BY_KEY[self._sort].is_text == self._reverse)
+
+    # Columns without room
+
+    def _without_room(self, width: int) -> list[Column[DeviceRow]]:
+        return self._table.columns_without_room(width)
+
+    @property
+    def _unseen_columns(self) -> int:
+        if not self.is_full:
+            return super()._unseen_columns
+        return self._fields.left_out(self.app.size.width, self._fields_high)
+
+    @property
+    def details_hint(self) -> str:
+        """What is said where somebody asks for the details of a device."""
+        if not self.is_full:
+            return "Details are of processes; e shows every field of the devices."
+        if self._unseen_columns:
+            return "Details are of processes; a larger terminal shows every field of the devices."
+        return "Details are of processes; every field of the device is shown already."
 
     # Cells
 

@@ -35,6 +35,13 @@ class Panel(Widget):
         """
         return 1
 
+    def kept_lines(self, frame: Frame, width: int) -> int:
+        """How many of the wanted lines the history plots beneath a full-screen panel never take."""
+        return 0
+
+    def take_lines(self, lines: int, width: int) -> None:
+        """Is told how many lines of `width` cells it has been given, to share them out inside itself."""
+
     def series(self, frame: Frame) -> list[tuple[str, str, str]]:
         """What the full-screen history plots of this panel are: (subject, series name, unit), most telling first."""
         return []

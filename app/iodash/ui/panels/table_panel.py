@@ -77,9 +77,14 @@ class TablePanel(Panel, Generic[Row]):
     def _show_headings(self) -> None:
         self._table.show((), sorted_by=self._sorted_by(), empty=COLLECTING)
 
+    @property
+    def _unseen_columns(self) -> int:
+        """How many columns of the selected row can't be seen."""
+        return self._table.hidden_columns
+
     def _hidden_info(self) -> list[str]:
         """How many columns there is no room for, and how to see them all the same."""
-        hidden = self._table.hidden_columns
+        hidden = self._unseen_columns
         if not hidden:
             return []
         return [f"{hidden} column{'s' if hidden > 1 else ''} hidden", "a wider terminal shows them", "F6 sorts by one"]
@@ -116,15 +121,15 @@ class TablePanel(Panel, Generic[Row]):
         """Sorts by a column; a second time the other way round."""
         self.order_by(key, reverse=key == self.sort and not self.is_reversed)
 
+    def sort_by_click(self, key: str) -> None:
+        """Sorts by the column whose heading was clicked; a second time the other way round."""
+        self.sort_by(key)
+
     def sort_step(self, step: int) -> None:
         """Sorts by the next column on screen."""
         stops = self._sort_stops()
         at = stops.index(self.sort) if self.sort in stops else 0
         self.order_by(stops[(at + step) % len(stops)], reverse=False)
-    def sort_by_click(self, key: str) -> None:
-        """Sorts by the column whose heading was clicked; a second time the other way round."""
-        self.sort_by(key)
-
 
     def reverse(self) -> None:
         """The other way round."""

@@ -133,8 +133,9 @@ class Dashboard(PanelKeys, inherit_bindings=False):
         self._footer.say(sentence, hint=self._hint, ascii=self.in_ascii)
 
     def on_live_table_moved(self, event: LiveTable.Moved) -> None:
-        """The footer and the sampler follow the selection."""
+        """The footer, the plots and the sampler follow the selection."""
         event.stop()
+        self._show_plots()
         self._devices.show_info()
         self._processes.show_info()
         self.say()

@@ -98,6 +98,7 @@ class PanelKeys(RowKeys, inherit_bindings=False):
             given = share_lines(lines, {panel.key: self._wanted(panel, width) for panel in self.panels})
         for panel in self.panels:
             _give(panel, given[panel.key])
+            panel.take_lines(given[panel.key], width)
         if self._plots is not None:
             _give(self._plots, plot_lines)
 
@@ -117,9 +118,12 @@ class PanelKeys(RowKeys, inherit_bindings=False):
         if isinstance(panel, Lines):
             own = panel.get_content_height(self.size, self.size, self.size.width)
             return max(0, lines - own)
-        share = int(lines * _PLOT_SHARE)
-        if self._shown is not None:
-            share = max(share, lines - panel.wanted_lines(self._shown[0], self.size.width))
+        if self._shown is None:
+            share = int(lines * _PLOT_SHARE)
+        else:
+            frame, width = self._shown[0], self.app.size.width
+            left = lines - panel.kept_lines(frame, width)
+            share = max(int(left * _PLOT_SHARE), lines - panel.wanted_lines(frame, width))
         return share if share >= _LEAST_PLOT else 0
 
     def _panel(self, key: str | None) -> Panel:

@@ -145,7 +145,7 @@ class RowKeys(LookScreen, inherit_bindings=False):
             self.action_full()
             return
         if panel is self._devices:
-            self.hint("Details are of processes; e shows every column of the devices.")
+            self.hint(self._devices.details_hint)
             return
         table = self._processes.table
         if table.selected is None:
