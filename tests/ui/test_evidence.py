@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from iodash.ui.screens.dashboard import Dashboard
 from iodash.ui.screens.details import DetailsScreen
 from iodash.ui.screens.evidence import EvidenceScreen
 from iodash.ui.screens.evidence_lines import amount, evidence_lines
+from iodash.ui.screens.evidence_plots import axis_lines
 from iodash.ui.screens.job_lines import family
 from tests.ui.frames import GIB, MIB, NOW, device, frame, gpu, process, system, view
 from tests.ui.scripted import Stage, busy, stage
@@ -324,3 +326,10 @@ async def test_keys_typed_at_once_go_where_the_first_of_them_leads() -> None:
         dashboard.action_details()
         await it.pilot.pause()
         assert isinstance(it.app.screen, EvidenceScreen)
+
+
+@pytest.mark.parametrize(("room", "seconds"), [(30, 0.5), (100, 0.5), (160, 0.5), (160, 1.0), (200, 5.0), (200, 60.0)])
+def test_the_times_beneath_the_plots_stand_apart(room: int, seconds: float) -> None:
+    line = "".join(text for text, _ in axis_lines(0, room, seconds, 10.0, ascii=False)[1])
+    assert len(line) == room
+    assert re.fullmatch(r" *(-\d+ (h|min|s)( \d+ (min|s))? +)+now", line)

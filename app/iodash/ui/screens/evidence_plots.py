@@ -156,7 +156,7 @@ def plot_lines(frame: Frame, view: View, verdict: Verdict, width: int, height: i
             name = left(_label(track.label, labels, ellipsis) if first else "", labels)
             scale = _SCALE.format(newest=track.newest, top=track.top_text) if first else ""
             lines.append([(name + " ", "quiet"), (left(text, room), track.word), (scale, "quiet")])
-    return [*lines, *_axis_lines(labels + 1, room, seconds, verdict.window_s, ascii=view.ascii)] if lines else []
+    return [*lines, *axis_lines(labels + 1, room, seconds, verdict.window_s, ascii=view.ascii)] if lines else []
 
 
 def _label(label: str, width: int, ellipsis: str) -> str:
@@ -167,17 +167,28 @@ def _label(label: str, width: int, ellipsis: str) -> str:
     return f"{crop(name, width - cell_width(direction) - 1, ellipsis)} {direction}"
 
 
-def _axis_lines(before: int, room: int, seconds: float, window_s: float, *, ascii: bool) -> list[Line]:
+def _words_ago(ago: float) -> str:
+    return f"-{duration(ago).replace(' 0 s', '')}"
+
+
+def _labels_fit(step: float, room: int, seconds: float) -> bool:
+    """Whether ticks every `step` seconds are far enough apart, and no label runs into the next one."""
+    cells = step / seconds
+    labels = (_words_ago(count * step) for count in range(1, int(room / cells) + 1))
+    return cells >= _TICK_CELLS and all(len(label) < cells for label in labels)
+
+
+def axis_lines(before: int, room: int, seconds: float, window_s: float, *, ascii: bool) -> list[Line]:
     """A rule on which the judged window is drawn thick, and the times beneath it."""
     thin, thick, tick = ("-", "=", "+") if ascii else ("─", "━", "┬")
     judged = min(room, max(1, round(window_s / seconds)))
-    step_s = next((step for step in _STEPS_S if step / seconds >= _TICK_CELLS), _STEPS_S[-1])
+    step_s = next((step for step in _STEPS_S if _labels_fit(step, room, seconds)), _STEPS_S[-1])
     rule = [thin] * (room - judged) + [thick] * judged
     words = [" "] * room
     words[-3:] = "now"
     ago = step_s
     while (at := room - round(ago / seconds)) >= 0:
-        text = f"-{duration(ago).replace(' 0 s', '')}"
+        text = _words_ago(ago)
         rule[at] = tick
         if at + len(text) < room - 3:
             words[at : at + len(text)] = text
