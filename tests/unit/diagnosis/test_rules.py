@@ -188,6 +188,16 @@ STORIES: dict[str, tuple[Story, str, str]] = {
         "gpu_resident_idle",
         "medium",
     ),
+    "a kernel that does next to nothing, where power alone tells": (
+        Story(util=98.0, gpu={"power_watts": 140.0, "sm_active_percent": Missing.UNSUPPORTED}, devices=(IDLE_DISK,)),
+        "gpu_resident_idle",
+        "medium",
+    ),
+    "a fed GPU that draws little power": (
+        Story(util=98.0, gpu={"power_watts": 250.0, "sm_active_percent": Missing.UNSUPPORTED}, devices=(IDLE_DISK,)),
+        "gpu_fed",
+        "high",
+    ),
     "launching too slowly": (
         Story(
             util=60.0,

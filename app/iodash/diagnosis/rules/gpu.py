@@ -24,6 +24,9 @@ COPYING = 60.0
 LOW_POWER = 50.0
 """Share of the power limit below which a busy GPU hardly works."""
 
+NEXT_TO_IDLE_POWER = 25.0
+"""Share of the power limit below which a GPU draws little more than at rest: no load that feeds it does that."""
+
 LOW_ACTIVITY = 50.0
 """SM activity below this is ineffective by the DCGM user guide."""
 
@@ -76,6 +79,10 @@ def gpu_resident_idle(scene: Scene) -> Finding | None:
     gaps = scene.mean(lambda moment: moment.gap_share)
     if idle < 1 and not gaps:
         finding.support("gap_percent", 0.0, "%", 1, "not a single sample shows a gap, as between the steps of training")
+    elif power is not None and power < NEXT_TO_IDLE_POWER and idle < 100 - FED and (gaps or 0.0) <= 5:
+        finding.support(
+            "util_percent", 100 - idle, "%", FED, "which is what it draws at rest, though a kernel is there"
+        )
     if active is not None and active >= 80:
         finding.oppose("sm_active_percent", active, "%", 80, f"{percent(active)} % of its processors work")
     finding.advice = "look for tiny kernels or too small a batch, and for a rank that the others wait for"
