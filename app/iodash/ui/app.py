@@ -104,7 +104,7 @@ class DashboardApp(App[object]):
         self._feed.close()
 
     def _start(self) -> None:
-        self.run_worker(self._take_frames(), name="frames", exclusive=True)
+        self.run_worker(self._take_frames, name="frames", exclusive=True)  # type: ignore[arg-type]
 
     async def _take_frames(self) -> None:
         try:

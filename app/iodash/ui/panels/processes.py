@@ -118,7 +118,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
         """One listing is under way at a time; what was chosen last wins."""
         if not self._is_listing:
             self._is_listing = True
-            self.run_worker(self._list_shown())
+            self.run_worker(self._list_shown)  # type: ignore[arg-type]
 
     async def _list_shown(self) -> None:
         try:

@@ -72,7 +72,7 @@ class DetailsScreen(Popup):
     def on_mount(self) -> None:
         """Begins to read."""
         self.query_one(Page).focus()
-        self.run_worker(self._keep_reading(), exclusive=True)
+        self.run_worker(self._keep_reading, exclusive=True)  # type: ignore[arg-type]
 
     def show_frame(self, frame: Frame, view: View) -> None:
         """Shows what the members of the job did in `frame`."""
