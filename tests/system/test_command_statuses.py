@@ -259,6 +259,12 @@ def test_a_pipe_that_is_closed_from_the_start(arguments: list[str]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_filter_that_is_searched_literally_says_so() -> None:
+    done = iodash("-b", "--once", "--no-gpu", "--filter", "[", "-d", "0.1")
+    assert done.returncode == 0
+    assert error_line(done) == "iodash: the filter is searched literally: it is no valid regular expression\n"
+
+
 @pytest.mark.parametrize(
     ("number", "status"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGQUIT, 131)],
