@@ -63,7 +63,7 @@ def print_frames(settings: Settings, show: Callable[[Frame], None], *, every_fie
 
 def _warn_of_choice(frame: Frame, settings: Settings) -> None:
     """Says what of the user's choice can't be as it was meant."""
-    if settings.filter and (because := row_filter(settings.filter).literal_because):
+    if because := row_filter(settings.filter).literal_because:
         warn(f"the filter is searched literally: {because}")
     for pid in absent_pids(frame.processes, settings.pid):
         warn(f"there is no process {pid}")

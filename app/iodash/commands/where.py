@@ -48,8 +48,7 @@ def run(args: argparse.Namespace) -> int:
                 warn(str(error))
                 status = 1
                 continue
-            as_json = args.format == "json"
-            if as_json:
+            if args.format == "json":
                 emit_lines([json.dumps(as_object(found), ensure_ascii=False)])
             else:
                 hidden = finder.sys_is_hidden and not _leads_to_disks(found)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from iodash.model.members import MemberFacts
     from iodash.model.missing import Count
     from iodash.model.process_key import ProcessKey
+
 LAUNCHERS = re.compile(
     r"\b(torchrun|torch\.distributed|accelerate|deepspeed|mpirun|mpiexec|orted|horovodrun|slurmstepd|hydra_pmi_proxy"
     r"|colossalai|composer)\b"

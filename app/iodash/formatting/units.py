@@ -144,3 +144,8 @@ def duration(seconds: float) -> str:
     if whole_seconds < 3600:
         return f"{whole_seconds // 60} min {whole_seconds % 60} s"
     return f"{whole_seconds // 3600} h {whole_seconds % 3600 // 60} min"
+
+
+def ago(seconds: float) -> str:
+    """A moment in the past on a time axis, without the parts that are zero: `-8 s`, `-2 min`, `-1 h 30 min`."""
+    return "-" + duration(seconds).replace(" 0 s", "").replace(" 0 min", "")

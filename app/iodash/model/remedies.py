@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from iodash.model.sample import Host
 
 SYS_HIDDEN = "/sys is hidden"
@@ -26,3 +28,8 @@ def see_into_others(host: Host) -> str:
     if host.container is not None:
         return f"start the container with {_CONTAINER_FLAGS}"
     return f"run as root, or in a container with {_CONTAINER_FLAGS}"
+
+
+def sys_is_hidden(notes: Iterable[str]) -> bool:
+    """Whether one of a frame's notes says so."""
+    return any(note.startswith(SYS_HIDDEN) for note in notes)

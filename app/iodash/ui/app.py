@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from iodash.sampling.history import History
     from iodash.sources import Source
     from iodash.ui.panels.processes import ProcessesPanel
+    from iodash.ui.widgets.field import Field
 
 
 _ONE_PRESS_S = 0.3
@@ -155,9 +156,14 @@ class DashboardApp(App[object]):
 
     # Keys
 
+    @property
+    def _field(self) -> Field | None:
+        """The line that is being typed in, on a screen that has one."""
+        return getattr(self.screen, "field", None)
+
     def on_key(self, event: Key) -> None:
         """What is typed in one go with the key that opens a field goes into that field, and does nothing else."""
-        field = getattr(self.screen, "field", None)
+        field = self._field
         if field is None or (field.has_focus and not event.is_printable):
             return
         event.prevent_default()
@@ -168,8 +174,7 @@ class DashboardApp(App[object]):
 
     def _press_when_ready(self, key: str, patience: int = 20) -> None:
         """Presses a key such as Enter once the field is ready for it; gives up where that never comes."""
-        field = getattr(self.screen, "field", None)
-        if field is None or field.has_focus:
+        if self._field is None or self._field.has_focus:
             self.simulate_key(key)
         elif patience:
             self.call_after_refresh(self._press_when_ready, key, patience - 1)

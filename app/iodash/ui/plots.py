@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iodash.columns import DEVICE_COLUMNS, GPU_COLUMNS, SYSTEM_COLUMNS
-from iodash.formatting.units import Units, byte_amount, decimal, duration, percent
+from iodash.formatting.units import Units, ago, byte_amount, decimal, percent
 from iodash.model.missing import Missing
 from iodash.sampling.history import Point
 from iodash.ui.widgets.spark import cells
@@ -248,6 +248,6 @@ def time_ticks(span: float) -> list[tuple[float, str]]:
     steps = _SPANS.get(round(span), 4)
     moments = [-span * step / steps for step in range(steps, 0, -1)]
     return [
-        *((moment, "-" + duration(-moment).replace(" 0 s", "").replace(" 0 min", "")) for moment in moments),
+        *((moment, ago(-moment)) for moment in moments),
         (0.0, "now"),
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iodash.formatting.cells import cell_width, crop, left
-from iodash.formatting.units import byte_amount, duration, percent
+from iodash.formatting.units import ago, byte_amount, percent
 from iodash.model.missing import Missing
 from iodash.sampling.history import job_subject
 from iodash.ui.panels.gpu_lines import utilisation_cells
@@ -167,14 +167,10 @@ def _label(label: str, width: int, ellipsis: str) -> str:
     return f"{crop(name, width - cell_width(direction) - 1, ellipsis)} {direction}"
 
 
-def _words_ago(ago: float) -> str:
-    return f"-{duration(ago).replace(' 0 s', '')}"
-
-
 def _labels_fit(step: float, room: int, seconds: float) -> bool:
     """Whether ticks every `step` seconds are far enough apart, and no label runs into the next one."""
     cells = step / seconds
-    labels = (_words_ago(count * step) for count in range(1, int(room / cells) + 1))
+    labels = (ago(count * step) for count in range(1, int(room / cells) + 1))
     return cells >= _TICK_CELLS and all(len(label) < cells for label in labels)
 
 
@@ -186,13 +182,13 @@ def axis_lines(before: int, room: int, seconds: float, window_s: float, *, ascii
     rule = [thin] * (room - judged) + [thick] * judged
     words = [" "] * room
     words[-3:] = "now"
-    ago = step_s
-    while (at := room - round(ago / seconds)) >= 0:
-        text = _words_ago(ago)
+    past_s = step_s
+    while (at := room - round(past_s / seconds)) >= 0:
+        text = ago(past_s)
         rule[at] = tick
         if at + len(text) < room - 3:
             words[at : at + len(text)] = text
-        ago += step_s
+        past_s += step_s
     judged_words = f"  {thick} judged"
     return [
         [(" " * before + "".join(rule), "quiet"), (judged_words, "quiet")],
