@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bench.common import Result
 
-BENCHES = ("sampler", "batch", "screen", "start", "smoothness", "growth", "diagnosis")
+BENCHES = ("sweep", "sampler", "batch", "screen", "start", "smoothness", "growth", "diagnosis")
 
 
 def main() -> int:

@@ -2,7 +2,8 @@
 
 Beside both runs a bare loop, the least that any sampler in Python does: it lists /proc, reads the kept io descriptor of
 every process and compares the bytes, and knows nothing else. How far the sampler is above it is its own doing; how far
-it is above nothing is the machine's.
+it is above nothing is the machine's: on some virtual machines memory that rested for a second costs far more than the
+work itself. `bench sweep` measures the work without that.
 """
 
 from __future__ import annotations
@@ -45,16 +46,17 @@ def run(effort: Effort) -> Iterator[Result]:
     yield Result("cost of each further process, sampler / iotop-c", slope, 0.3)
 
 
-def sample_forever() -> None:
-    """The sampler's work at its own pace."""
+def sample(times: float, delay: float) -> None:
+    """The sampler's work, `times` times, `delay` seconds apart."""
     from iodash.sampling.frames import FrameBuilder
     from iodash.sources import Demand
     from iodash.sources.local import LocalSource
 
     source, builder, demand = LocalSource(Path("/proc"), Path("/sys"), gpu=False), FrameBuilder(), Demand()
     old = source.sample(demand)
-    while True:
-        time.sleep(max(0.0, old.monotonic + 1 - time.monotonic()))
+    while times > 0:
+        times -= 1
+        time.sleep(max(0.0, old.monotonic + delay - time.monotonic()))
         new = source.sample(demand)
         builder.frame(old, new)
         old = new
@@ -81,7 +83,10 @@ def loop_forever() -> None:
 
 
 if __name__ == "__main__":
-    if "bare" in sys.argv:
-        loop_forever()
-    else:
-        sample_forever()
+    match sys.argv[1:]:
+        case ["bare"]:
+            loop_forever()
+        case ["sweeps", count]:
+            sample(int(count), 0)
+        case _:
+            sample(float("inf"), 1)

@@ -15,6 +15,7 @@ from iodash.sources.local.details import DetailsReader
 from iodash.sources.local.devices import DeviceReader
 from iodash.sources.local.gpu.client import GpuReader
 from iodash.sources.local.host import HostReader, is_own
+from iodash.sources.local.huge_pages import HugePages
 from iodash.sources.local.kept_file import KeptFile
 from iodash.sources.local.members import MemberReader
 from iodash.sources.local.mounts import MountReader
@@ -75,6 +76,7 @@ class LocalSource:
         self._details = DetailsReader(procfs, sysfs)
         self._users = UserNames()
         self._own = KeptFile(Path("/proc/self/statm"))
+        self._huge_pages = HugePages()
         self._budget = Budget(raise_limit())
         self._processes: ProcessReader | None = None
         self._threads = False
@@ -107,6 +109,7 @@ class LocalSource:
 
     def _sample(self, demand: Demand) -> Sample:
         began = time.monotonic()
+        self._huge_pages.tick()
         if self._wait_for_gpu:
             self._gpu.start()
         failures: list[str] = []
