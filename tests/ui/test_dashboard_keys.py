@@ -322,7 +322,7 @@ async def test_panels_can_be_hidden(key: str, words: str) -> None:
 
 async def test_the_device_table_says_that_disks_are_told_by_name() -> None:
     async with stage() as it:
-        await it.give(replace(THREE, notes=("/sys is hidden: which devices are disks is told by their names.",)))
+        await it.give(replace(THREE, host=replace(THREE.host, sysfs_hidden=True)))
         assert await it.shows("disks told by name: /sys is hidden")
         await it.give(THREE)
         assert "/sys is hidden" not in it.text()

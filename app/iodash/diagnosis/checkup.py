@@ -8,7 +8,7 @@ from iodash.diagnosis.sight import unreadable
 from iodash.formatting.units import bytes_in_words
 from iodash.model.checkup import HostCheck
 from iodash.model.missing import Missing, known
-from iodash.model.remedies import SYS_HIDDEN, see_into_others, sys_is_hidden
+from iodash.model.remedies import SYS_HIDDEN, see_into_others
 
 if TYPE_CHECKING:
     from iodash.model.frame import Frame
@@ -107,7 +107,7 @@ def _pressure(frame: Frame) -> HostCheck:
 
 def _devices(frame: Frame) -> HostCheck:
     disks = [device for device in frame.devices if device.total]
-    if sys_is_hidden(frame.notes):
+    if frame.host.sysfs_hidden:
         remedy = "mount the host's /sys and name it with --sysfs"
         return HostCheck("block devices", f"{len(disks)} that are disks by their names: {SYS_HIDDEN}", remedy)
     if disks:

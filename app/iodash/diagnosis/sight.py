@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from iodash.diagnosis.activity import follow
 from iodash.formatting.units import byte_rate_in_words
 from iodash.model.missing import Missing, or_zero
-from iodash.model.remedies import OTHERS_HIDDEN, SEE_THE_HOST, see_into_others
+from iodash.model.remedies import SEE_THE_HOST, see_hidden_processes, see_into_others
 
 if TYPE_CHECKING:
     from iodash.diagnosis.activity import Activity
@@ -51,9 +51,8 @@ def why_unseen(frame: Frame, out_of_sight: float) -> tuple[str, str] | None:
     if not out_of_sight:
         return None
     moved = f"and others move {byte_rate_in_words(out_of_sight)}"
-    for note in frame.notes:
-        if note.startswith(OTHERS_HIDDEN):
-            return f"other users' processes are hidden, {moved}", note.partition(". ")[2]
+    if frame.host.hidepid:
+        return f"other users' processes are hidden, {moved}", see_hidden_processes(frame.host)
     if frame.host.pid_namespace:
         return f"only this container's processes are in sight, {moved}", SEE_THE_HOST
     return None

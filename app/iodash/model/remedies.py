@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from iodash.model.sample import Host
 
 SYS_HIDDEN = "/sys is hidden"
 """How every sentence begins that says so."""
-
-OTHERS_HIDDEN = "Other users' processes are hidden"
-"""How the sentence begins that says so; what to do follows after its first full stop."""
 
 SEE_THE_HOST = "docker run --pid=host shows those of the whole host"
 """What brings the processes outside of a container into sight."""
@@ -30,6 +25,6 @@ def see_into_others(host: Host) -> str:
     return f"run as root, or in a container with {_CONTAINER_FLAGS}"
 
 
-def sys_is_hidden(notes: Iterable[str]) -> bool:
-    """Whether one of a frame's notes says so."""
-    return any(note.startswith(SYS_HIDDEN) for note in notes)
+def see_hidden_processes(host: Host) -> str:
+    """What brings the processes of other users into sight that a mount option hides (proc(5), hidepid)."""
+    return f"run as root, or: mount -o remount,hidepid=0 {host.procfs}"

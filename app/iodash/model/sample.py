@@ -28,7 +28,9 @@ class Host:
 
     `boot_time` is in Unix seconds. `page_bytes` and `clock_ticks` (per second) are the units of the kernel's page and
     tick counters. `pid_namespace` is true where other processes of the machine are out of sight, `may_trace` where
-    iodash may look into every process (CAP_SYS_PTRACE).
+    iodash may look into every process (CAP_SYS_PTRACE). `hidepid` is the mount option by which the tree `procfs` hides
+    the processes of other users (proc(5)), empty where it doesn't; `sysfs_hidden` is true where no block device is in
+    sight in sysfs.
     """
 
     name: str
@@ -41,6 +43,9 @@ class Host:
     clock_ticks: int = 100
     delay_accounting: bool | None = None
     may_trace: bool = False
+    procfs: str = "/proc"
+    hidepid: str = ""
+    sysfs_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

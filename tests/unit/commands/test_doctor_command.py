@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,12 +117,12 @@ def test_what_helps_is_said_as_in_batch(host: dict[str, Any], remedy: str) -> No
     machine = Host("node", "6.18", **host)
     checks = {check.what: check for check in check_host(frame(host=machine, processes=(hidden,)))}
     assert checks["I/O of processes"].remedy == remedy
-    (note,) = Hidden(Path("/proc")).notes(replace(machine, delay_accounting=True), 1, 1)
+    (note,) = Hidden().notes(replace(machine, delay_accounting=True), 1, 1)
     assert remedy in note
 
 
 def test_hidden_sys_is_said_of_the_devices() -> None:
-    note = "/sys is hidden: which devices are disks, and so the machine's totals, is told by their names."
-    checks = {check.what: check for check in check_host(frame(notes=(note,), devices=(device(total=True),)))}
+    host = Host("node", "6.18", sysfs_hidden=True)
+    checks = {check.what: check for check in check_host(frame(host=host, devices=(device(total=True),)))}
     assert checks["block devices"].status == "1 that are disks by their names: /sys is hidden"
     assert "--sysfs" in checks["block devices"].remedy

@@ -99,11 +99,10 @@ def test_others_that_have_ended_are_forgotten() -> None:
 
 
 def test_processes_that_proc_hides_are_no_container_s() -> None:
-    note = "Other users' processes are hidden: /proc is mounted with hidepid=2. Run as root, or: mount -o remount"
-    host = Host("node", "6.18", pid_namespace=True)
-    verdict = verdict_on(frame(host=host, unattributed=moved(92.0), notes=(note,)))
+    host = Host("node", "6.18", pid_namespace=True, procfs="/host/proc", hidepid="2")
+    verdict = verdict_on(frame(host=host, unattributed=moved(92.0)))
     assert verdict.summary == "cannot tell: other users' processes are hidden, and others move 92.0 MiB/s"
-    assert verdict.advice == "Run as root, or: mount -o remount"
+    assert verdict.advice == "run as root, or: mount -o remount,hidepid=0 /host/proc"
 
 
 def test_a_driver_that_shows_nobody_on_its_gpus_is_believed() -> None:

@@ -252,7 +252,7 @@ def test_zram_appears_when_it_is_first_used(tmp_path: Path) -> None:
     assert [row.hidden for row in (*unused, *used)] == [True, False]
 
 
-def test_without_sysfs_names_tell_and_it_is_said(tmp_path: Path) -> None:
+def test_without_sysfs_names_tell(tmp_path: Path) -> None:
     procfs = proc_tree(tmp_path)
     names = "sda sda1 nvme0n1 nvme0n1p2 nvme0c0n1 dm-0 md127 loop0 loop0p1 zram0 ram3 xvda1 mmcblk0 mmcblk0p1 zd16"
     write(procfs / "diskstats", "".join(disk_line(name, f"8:{n}", *FULL) for n, name in enumerate(names.split())))
@@ -268,8 +268,6 @@ def test_without_sysfs_names_tell_and_it_is_said(tmp_path: Path) -> None:
         "mmcblk0p1",
     ]
     assert (rows["zd16"].kind, rows["nvme0c0n1"].hidden) == ("other", True)
-    (note,) = reader.notes
-    assert "--sysfs" in note
     reader.close()
 
 
@@ -281,16 +279,6 @@ def test_without_sysfs_mounts_are_told_by_number(tmp_path: Path) -> None:
     found = reader.read()
     assert not isinstance(found, Missing)
     assert {row.name: row.mounts for row in found} == {"sda": ("/",), "sda1": ("/",), "dm-0": ("/data",)}
-    reader.close()
-
-
-def test_with_sysfs_nothing_is_noted(tmp_path: Path) -> None:
-    SysTree(tmp_path).add("sda", "8:0")
-    procfs = proc_tree(tmp_path)
-    write(procfs / "diskstats", disk_line("sda", "8:0"))
-    reader = DeviceReader(procfs, tmp_path / "sys")
-    reader.read()
-    assert reader.notes == ()
     reader.close()
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import pytest
 
+from iodash.sources.local import host as host_module
 from iodash.sources.local.containers import container_kind, container_of, controllers
-from iodash.sources.local.host import HostReader, count_cpus
+from iodash.sources.local.host import HostReader, count_cpus, hiding_option
 from tests.trees import proc_tree, write
 
 ID = "0123456789ab" + "c" * 52
@@ -77,6 +79,40 @@ def test_a_bare_tree(tmp_path: Path) -> None:
     host = HostReader(tmp_path, tmp_path).read()
     assert (host.delay_accounting, host.boot_time, host.cpu_count, host.pid_namespace) == (None, 0.0, 1, True)
     assert host.name
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        (b"proc proc rw,hidepid=invisible", "invisible"),
+        (b"proc proc rw,hidepid=2", "2"),
+        (b"proc proc rw,hidepid=0", ""),
+        (b"proc proc rw,hidepid=off", ""),
+        (b"proc proc rw", ""),
+        (b"ext4 /dev/vda rw", ""),
+        (None, ""),
+    ],
+)
+def test_the_option_that_hides_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes | None, option: str
+) -> None:
+    mountinfo = None if line is None else b"21 1 0:5 / %s rw - %s\n" % (os.fsencode(tmp_path), line)
+    monkeypatch.setattr(
+        host_module, "read_bytes", lambda path: mountinfo if str(path) == "/proc/self/mountinfo" else None
+    )
+    assert hiding_option(tmp_path) == option
+
+
+def test_where_the_first_process_is_in_sight_nobody_is_hidden(tmp_path: Path) -> None:
+    procfs = proc_tree(tmp_path)
+    write(procfs / "1/stat", "1 (init) S 0")
+    assert hiding_option(procfs) == ""
+
+
+def test_a_sysfs_without_block_devices_is_hidden(tmp_path: Path) -> None:
+    assert HostReader(proc_tree(tmp_path), tmp_path / "none").read().sysfs_hidden
+    (tmp_path / "sys/class/block").mkdir(parents=True)
+    assert not HostReader(proc_tree(tmp_path), tmp_path / "sys").read().sysfs_hidden
 
 
 def test_cpus_without_sysfs_are_those_of_the_kernels_list(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from iodash.formatting.safe_text import safe_text
 from iodash.model.missing import Count, Missing
-from iodash.model.remedies import SYS_HIDDEN
 from iodash.model.sample import DeviceCounters
 from iodash.sources.local.kept_file import KeptFile
 from iodash.sources.local.mounts import MountReader
@@ -106,7 +105,7 @@ class DeviceReader:
 
     Args:
         procfs: the proc tree.
-        sysfs: the sys tree. Without it kinds and totals are told by names, which `notes` says.
+        sysfs: the sys tree. Without it kinds and totals are told by names.
         mounts: the mount table, where somebody else reads it already.
     """
 
@@ -123,19 +122,8 @@ class DeviceReader:
         self._events = KeptFile(sysfs / "kernel/uevent_seqnum")
         self._seen_events: bytes | Missing | None = None
         self._whole_left = 0
-        self._guessed = False
         self._rows: dict[bytes, DeviceCounters] = {}
         self._mounted: dict[str, tuple[str, ...]] = {}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What makes the devices less than certain, one sentence each."""
-        if not self._guessed:
-            return ()
-        return (
-            f"{SYS_HIDDEN}: which devices are disks, and so the machine's totals, is told by their names. "
-            "Mount the host's /sys and name it with --sysfs.",
-        )
 
     def read(self) -> tuple[DeviceCounters, ...] | Missing:
         """The devices in the kernel's order, or why there is no list."""
@@ -169,7 +157,6 @@ class DeviceReader:
         if names != self._names:
             self._names = names
             self._blocks.forget()
-            self._guessed = self._blocks.guessed
             self._read_at = time.monotonic()
             self._forget_rows()
         self._refresh()

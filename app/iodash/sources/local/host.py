@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from iodash.formatting.safe_text import safe_text
 from iodash.model.missing import Missing
 from iodash.model.sample import Host
 from iodash.sources.local.containers import container_kind
 from iodash.sources.local.kept_file import KeptFile, read_bytes
+from iodash.sources.local.mounts import MountTable
+from iodash.sources.local.trees import is_own
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from iodash.model.sample import ContainerKind
 
-OWN_PROCFS = Path("/proc")
 _AGE_S = 5.0
+_VISIBLE_TO_ALL = ("0", "off")
 _SYS_PTRACE = 19  # include/uapi/linux/capability.h
-
-
-def is_own(procfs: Path) -> bool:
-    """Whether `procfs` is this machine's own tree, not another one mounted beside it."""
-    return procfs == OWN_PROCFS
 
 
 def count_cpus(ranges: bytes) -> int | None:
@@ -44,11 +42,34 @@ def may_trace() -> bool:
     return bool(int(rest.split(None, 1)[0], 16) >> _SYS_PTRACE & 1) if rest else False
 
 
+def hiding_option(procfs: Path) -> str:
+    """The `hidepid` of the mount of `procfs` where it hides something from this process (proc(5)), else empty."""
+    if read_bytes(procfs / "1/stat") is not None:
+        return ""
+    mount = MountTable.parse(read_bytes("/proc/self/mountinfo") or b"").find(os.path.realpath(procfs))
+    if mount is None or mount.file_system != "proc":
+        return ""
+    options = dict(option.partition("=")[::2] for option in mount.options.split(","))
+    value = options.get("hidepid", "0")
+    return "" if value in _VISIBLE_TO_ALL else value
+
+
+class _Changing(NamedTuple):
+    """What can change while iodash runs."""
+
+    name: bytes | Missing
+    delay_accounting: bytes | Missing
+    online: bytes | Missing
+    hidepid: str
+    sysfs_hidden: bool
+
+
 class HostReader:
     """Reads the host. What can change while iodash runs is read again every few seconds, the rest once."""
 
     def __init__(self, procfs: Path, sysfs: Path) -> None:
         self._procfs = procfs
+        self._blocks = sysfs / "class/block"
         self._name = KeptFile(procfs / "sys/kernel/hostname")
         self._delay_accounting = KeptFile(procfs / "sys/kernel/task_delayacct", Missing.UNSUPPORTED)
         self._online = KeptFile(sysfs / "devices/system/cpu/online")
@@ -58,7 +79,7 @@ class HostReader:
         self._pid_namespace = read_bytes(procfs / "2/comm") != b"kthreadd"
         self._may_trace = may_trace()
         self._due = 0.0
-        self._seen: tuple[bytes | Missing, ...] = ()
+        self._seen: _Changing | None = None
         self._host = Host(name="", kernel="")
 
     def read(self) -> Host:
@@ -67,10 +88,16 @@ class HostReader:
         if now < self._due:
             return self._host
         self._due = now + _AGE_S
-        seen = (self._name.read(), self._delay_accounting.read(), self._online.read())
+        seen = _Changing(
+            self._name.read(),
+            self._delay_accounting.read(),
+            self._online.read(),
+            hiding_option(self._procfs),
+            not self._blocks.is_dir(),
+        )
         if seen != self._seen:
             self._seen = seen
-            self._host = self._build(*seen)
+            self._host = self._build(seen)
         return self._host
 
     def close(self) -> None:
@@ -78,8 +105,9 @@ class HostReader:
         for file in (self._name, self._delay_accounting, self._online):
             file.close()
 
-    def _build(self, name: bytes | Missing, delay_accounting: bytes | Missing, online: bytes | Missing) -> Host:
+    def _build(self, seen: _Changing) -> Host:
         stat = read_bytes(self._procfs / "stat") or b""
+        name, accounting, online = seen.name, seen.delay_accounting, seen.online
         cpus = None if isinstance(online, Missing) else count_cpus(online)
         return Host(
             name=safe_text(os.uname().nodename if isinstance(name, Missing) else name.strip()),
@@ -90,8 +118,11 @@ class HostReader:
             boot_time=_boot_time(stat),
             page_bytes=os.sysconf("SC_PAGE_SIZE"),
             clock_ticks=os.sysconf("SC_CLK_TCK"),
-            delay_accounting=None if isinstance(delay_accounting, Missing) else delay_accounting.strip() != b"0",
+            delay_accounting=None if isinstance(accounting, Missing) else accounting.strip() != b"0",
             may_trace=self._may_trace,
+            procfs=str(self._procfs),
+            hidepid=seen.hidepid,
+            sysfs_hidden=seen.sysfs_hidden,
         )
 
 

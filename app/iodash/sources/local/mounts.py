@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from iodash.formatting.safe_text import safe_text
 from iodash.model.missing import Missing
-from iodash.sources.local.host import is_own
 from iodash.sources.local.kept_file import KeptFile
+from iodash.sources.local.trees import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from iodash.formatting.safe_text import safe_text
 from iodash.model.missing import Missing
 from iodash.model.sample import InterfaceCounters
-from iodash.sources.local.host import is_own
 from iodash.sources.local.kept_file import KeptFile, list_names, read_int
+from iodash.sources.local.trees import is_own
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, cast
 
 from iodash.model.missing import Count, Missing
 from iodash.model.sample import MountCounters
-from iodash.sources.local.host import is_own
 from iodash.sources.local.kept_file import KeptFile, list_names, read_bytes, read_int
 from iodash.sources.local.mounts import MountReader
 from iodash.sources.local.nfs import NfsMount, parse_mountstats
 from iodash.sources.local.remote_stats import RemoteStats, parse_cifs, parse_lustre
+from iodash.sources.local.trees import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ from iodash.sources.descriptors import raise_limit, shortage
 from iodash.sources.local.details import DetailsReader
 from iodash.sources.local.devices import DeviceReader
 from iodash.sources.local.gpu.client import GpuReader
-from iodash.sources.local.host import HostReader, is_own
+from iodash.sources.local.host import HostReader
 from iodash.sources.local.huge_pages import HugePages
 from iodash.sources.local.kept_file import KeptFile
 from iodash.sources.local.members import MemberReader
@@ -24,6 +24,7 @@ from iodash.sources.local.notes import Hidden
 from iodash.sources.local.processes import ProcessReader
 from iodash.sources.local.system import SystemReader
 from iodash.sources.local.tracked import Budget
+from iodash.sources.local.trees import is_own
 from iodash.sources.local.users import UserNames
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class LocalSource:
         self._budget = Budget(raise_limit())
         self._processes: ProcessReader | None = None
         self._threads = False
-        self._hidden = Hidden(procfs)
+        self._hidden = Hidden()
         self._reading = threading.Lock()
         self._closed = False
 
@@ -140,7 +141,7 @@ class LocalSource:
             own=self._own_cost(),
             sample_ms=1000 * (time.monotonic() - began),
             threads=demand.threads,
-            notes=(*failures, *self._hidden.notes(host, unreadable, len(processes), lack), *self._devices.notes),
+            notes=(*failures, *self._hidden.notes(host, unreadable, len(processes), lack)),
             readings=readings,
             short_of_files=bool(lack),
         )

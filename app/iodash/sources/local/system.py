@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from iodash.model.missing import Count, Missing, Number
 from iodash.model.sample import CpuTicks, SystemCounters
-from iodash.sources.local.host import count_cpus, is_own
+from iodash.sources.local.host import count_cpus
 from iodash.sources.local.kept_file import KeptFile, reason
 from iodash.sources.local.mounts import MountReader
 from iodash.sources.local.network import NetworkReader
 from iodash.sources.local.pressure import parse_pressure
+from iodash.sources.local.trees import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

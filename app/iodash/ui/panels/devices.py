@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from iodash.columns import DEVICE_COLUMNS, DEVICE_SHORT, Column, find_column, sort_rows
 from iodash.columns.devices import LOUD_STATES
 from iodash.model.missing import Missing, or_zero
-from iodash.model.remedies import SYS_HIDDEN, sys_is_hidden
+from iodash.model.remedies import SYS_HIDDEN
 from iodash.outputs.select import absent_devices, select_devices
 from iodash.ui.panels.device_fields import LEAST_LINES, DeviceFields
 from iodash.ui.panels.named import named_devices
@@ -183,7 +183,7 @@ class DevicesPanel(TablePanel["DeviceRow"]):
         ascii = self._shown is not None and self._shown[1].ascii
         self._fields.show(self._looked_at if self.is_full else None, ascii=ascii)
         info = self._info(self._ordered[1])
-        if self._shown is not None and sys_is_hidden(self._shown[0].notes):
+        if self._shown is not None and self._shown[0].host.sysfs_hidden:
             info.append(f"disks told by name: {SYS_HIDDEN}")
         self._rule.show(info, self._hidden_info(), focused=self._table.has_focus, ascii=ascii)
 
