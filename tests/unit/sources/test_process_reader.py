@@ -377,6 +377,20 @@ def test_io_that_may_not_be_read_is_tried_again_after_an_exec_and_only_then(
     assert reader.reader.unreadable == 0
 
 
+def test_those_who_have_ended_are_no_longer_counted_as_hidden(tmp_path: Path, make: Callable[..., Reader]) -> None:
+    for pid in (42, 43, 44):
+        directory = add_process(tmp_path, pid)
+        (directory / "io").unlink()
+        (directory / "io").mkdir()
+    reader = make()
+    reader.read()
+    assert reader.reader.unreadable == 3
+    for pid in (42, 43):
+        (tmp_path / str(pid) / "io").rmdir()
+        remove_process(tmp_path, pid)
+    assert len(reader.read()) == reader.reader.unreadable == 1
+
+
 def test_nonsense_in_the_files_is_no_error(tmp_path: Path, make: Callable[..., Reader]) -> None:
     put(add_process(tmp_path, 42), io=b"rchar: x\n")
     put(add_process(tmp_path, 43), stat=b"43 (x")

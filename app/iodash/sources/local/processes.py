@@ -121,6 +121,8 @@ class ProcessReader:
         self._sweep(born, in_full=demand.every_field)
         self._set_pace(busy_ticks)
         self._identify(NAMES_WAIT_IN_FULL_S if demand.every_field else NAMES_WAIT_S)
+        if self._stale:
+            self._line_up()
         return dict(self._rows)
 
     def close(self) -> None:
@@ -188,8 +190,6 @@ class ProcessReader:
         return [name for name in listed.difference(self._known) if name.isdigit()]
 
     def _sweep(self, born: list[str], *, in_full: bool) -> None:
-        if self._stale:
-            self._line_up()
         changed = self._find_changed()
         busy = {*(self._kept[index] for index in changed), *self._active, *self._loose}
         self._active = set()
