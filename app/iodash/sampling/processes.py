@@ -4,81 +4,15 @@ from __future__ import annotations
 
 from itertools import compress, count
 from operator import is_not
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from iodash.model.frame import ProcessRow
-from iodash.model.missing import Count, Missing, Number
-from iodash.sampling.counters import cache_hit_percent, delta, per_second
-from iodash.sampling.gpu_use import gpu_uses
-from iodash.sampling.own_io import (
-    NOTHING,
-    Amounts,
-    amounts,
-    first_foreign,
-    lost_children,
-    own_growth,
-    reaped,
-)
+from iodash.sampling.process_row import Interval, Track
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from iodash.model.frame import GpuRow
-    from iodash.model.sample import IoCounters, ProcessCounters, ProcessKey, Sample, StatCounters
-    from iodash.sampling.gpu_use import GpuUse
-
-BIRTH_MARGIN_S = 1.1
-"""How much earlier than it was a process may seem to have started: the boot time is in whole seconds."""
-
-_READ, _WRITTEN = 4, 5
-
-
-class _Track:
-    """What is kept of a process from frame to frame.
-
-    `row` may be given out again as long as the same `counters` object comes and it is `quiet`. `foreign` is how much of
-    the io counters is not of the live threads.
-    """
-
-    __slots__ = ("counters", "foreign", "key", "quiet", "read_total", "row", "write_total")
-
-    row: ProcessRow
-
-    def __init__(self, key: ProcessKey, foreign: Amounts | None) -> None:
-        self.key = key
-        self.counters: ProcessCounters | None = None
-        self.foreign = foreign
-        self.quiet = False
-        self.read_total = self.write_total = 0
-
-    def stays(self, now: ProcessCounters, frame: _Frame) -> bool:
-        """Whether the row of the frame before is that of this frame too, as far as the process itself goes."""
-        before = frame.old.processes.get(now.key.tid or now.key.pid)
-        return self.quiet and self.counters is now and before is now and now.key.pid not in frame.uses
-
-
-class _Frame:
-    """What the rows of one frame have in common."""
-
-    __slots__ = ("_lost", "born_after", "new", "old", "others", "seconds", "uses")
-
-    def __init__(self, old: Sample, new: Sample, seconds: float, gpus: Sequence[GpuRow]) -> None:
-        self.old = old
-        self.new = new
-        self.seconds = seconds
-        self.born_after = old.time - (BIRTH_MARGIN_S if old.threads == new.threads else 0.0)
-        self.uses, self.others = gpu_uses(new.gpu_driver, gpus)
-        self._lost: Mapping[int, Amounts] | None = None
-
-    def lost_children(self, pid: int) -> Amounts:
-        """The last counters of the children of `pid` that vanished in this frame."""
-        if self._lost is None:
-            self._lost = lost_children(self.old, self.new)
-        return self._lost.get(pid, NOTHING)
-
-    def what_all_share(self) -> tuple[object, ...]:
-        """Rows of quiet processes stay the same only while this does."""
-        return self.others, self.new.host.delay_accounting, self.seconds > 0, self.new.threads
+    from iodash.model.frame import GpuRow, ProcessRow
+    from iodash.model.sample import ProcessCounters, Sample
 
 
 class _LastFrame(NamedTuple):
@@ -96,14 +30,18 @@ class _LastFrame(NamedTuple):
     restless: Sequence[int] = ()
     used: frozenset[int] = frozenset()
 
-    def goes_on(self, frame: _Frame, shared: tuple[object, ...], numbers: list[int]) -> bool:
+    def goes_on(self, interval: Interval, shared: tuple[object, ...], numbers: list[int]) -> bool:
         """Whether a frame comes right after this one, with the same processes: then rows at rest stay as they are."""
         return (
             shared == self.shared
-            and frame.old.processes is self.processes
+            and interval.old.processes is self.processes
             and numbers == self.numbers
-            and frame.uses.keys() <= self.used
+            and interval.uses.keys() <= self.used
         )
+
+    def moved(self, counters: Sequence[ProcessCounters]) -> list[int]:
+        """The positions of the rows that are not as they were, in a frame that goes on from this one."""
+        return sorted({*compress(count(), map(is_not, counters, self.counters)), *self.restless})
 
 
 class ProcessRates:
@@ -114,8 +52,8 @@ class ProcessRates:
     """
 
     def __init__(self) -> None:
-        self._processes: dict[int, _Track] = {}
-        self._threads: dict[int, _Track] = {}
+        self._processes: dict[int, Track] = {}
+        self._threads: dict[int, Track] = {}
         self._last = _LastFrame()
 
     @property
@@ -130,227 +68,40 @@ class ProcessRates:
         file. A process that started after `old` is measured from zero. Totals go on through frames that a process is
         not in, as while threads are shown.
         """
-        frame = _Frame(old, new, seconds, gpus)
+        interval = Interval(old, new, seconds, gpus)
         if not new.threads:
             self._threads.clear()
         tracks = self._threads if new.threads else self._processes
         numbers, counters = list(new.processes), list(new.processes.values())
-        last, shared, before = self._last, frame.what_all_share(), old.processes
-
-        def make(position: int) -> ProcessRow:
-            number = numbers[position]
-            return self._row(frame, tracks, number, before.get(number), counters[position])
-
-        if last.goes_on(frame, shared, numbers):
-            rows = list(last.rows)
-            again = sorted({*compress(count(), map(is_not, counters, last.counters)), *last.restless})
-            for position in again:
-                rows[position] = make(position)
+        last, shared = self._last, interval.what_all_share()
+        if last.goes_on(interval, shared, numbers):
+            rows, moved = list(last.rows), last.moved(counters)
+            for position in moved:
+                rows[position] = _advance(interval, tracks, numbers[position], counters[position]).row
         else:
-            rows, again = [], []
+            alike = shared == last.shared
+            moved = []
             for position, now in enumerate(counters):
                 track = tracks.get(numbers[position])
-                if track is not None and shared == last.shared and track.stays(now, frame):
-                    rows.append(track.row)
-                else:
-                    rows.append(make(position))
-                    again.append(position)
+                if track is None or not alike or not track.stays(now, interval):
+                    _advance(interval, tracks, numbers[position], now)
+                    moved.append(position)
+            rows = [tracks[number].row for number in numbers]
         if len(tracks) != len(numbers):
             for number in tracks.keys() - new.processes.keys():
                 del tracks[number]
-        restless = [position for position in again if not tracks[numbers[position]].quiet]
-        self._last = _LastFrame(shared, new.processes, numbers, counters, rows, restless, frozenset(frame.uses))
+        restless = [position for position in moved if not tracks[numbers[position]].quiet]
+        self._last = _LastFrame(shared, new.processes, numbers, counters, rows, restless, frozenset(interval.uses))
         return tuple(rows)
 
-    @staticmethod
-    def _row(
-        frame: _Frame, tracks: dict[int, _Track], number: int, old: ProcessCounters | None, new: ProcessCounters
-    ) -> ProcessRow:
-        if old is not None and old.key != new.key:
-            old = None
-        track = tracks.get(number)
-        if track is None or track.key != new.key:
-            track = tracks[number] = _Track(new.key, NOTHING if old is None else first_foreign(old))
-        unseen = old is None and track.counters is not None
-        born = old is None and not unseen and new.start_time >= frame.born_after
-        grown = _growth(frame, track, track.counters if unseen else old, new, born=born)
-        if not isinstance(grown, Missing):
-            track.read_total += grown[_READ]
-            track.write_total += grown[_WRITTEN]
-            if unseen:
-                grown = Missing.NEW
-        use = frame.uses.get(new.key.pid, frame.others)
-        row = _make_row(frame, track, new, grown, _timing(frame, old, new, born=born), use)
-        track.counters, track.row = new, row
-        track.quiet = use is frame.others and _is_quiet(row)
-        return row
 
-
-def _growth(
-    frame: _Frame, track: _Track, old: ProcessCounters | None, new: ProcessCounters, *, born: bool
-) -> Amounts | Missing:
-    """What the process itself read and wrote in the frame; its children's part is kept out of it."""
-    if isinstance(new.io, Missing):
-        return new.io
-    before: IoCounters | None = None
-    if old is not None:
-        if isinstance(old.io, Missing):
-            track.foreign = first_foreign(new)
-            return Missing.NEW
-        if old.io is new.io:
-            return NOTHING
-        before = old.io
-    elif not born:
-        track.foreign = first_foreign(new)
-        return Missing.NEW
-    start = NOTHING if before is None else amounts(before)
-    now = amounts(new.io)
-    grown = _difference(start, now)
-    if grown is None:
-        track.foreign = first_foreign(new)
-        return Missing.RESET
-    if not new.key.tid and reaped(old) != reaped(new):
-        lost = frame.lost_children(new.key.pid)
-        grown, track.foreign = own_growth(start, now, new.live_threads_io, track.foreign, lost)
-    return grown
-
-
-def _difference(old: Amounts, new: Amounts) -> Amounts | None:
-    """How much the counters grew, None if one of them fell."""
-    parts = [delta(before, after) for before, after in zip(old, new, strict=True)]
-    grown = [part for part in parts if not isinstance(part, Missing)]
-    if len(grown) != len(parts):
-        return None
-    first, second, third, fourth, fifth, sixth, seventh = grown
-    return first, second, third, fourth, fifth, sixth, seventh
-
-
-class _Timing:
-    """CPU and I/O delay in percent and major faults a second, over the row's own readings."""
-
-    __slots__ = ("cpu", "delay", "faults")
-
-    def __init__(self, cpu: Number, delay: Number, faults: Number) -> None:
-        self.cpu = cpu
-        self.delay = delay
-        self.faults = faults
-
-
-def _timing(frame: _Frame, old: ProcessCounters | None, new: ProcessCounters, *, born: bool) -> _Timing:
-    now = new.stat
-    if isinstance(now, Missing):
-        return _Timing(now, now, now)
-    before = None if old is None else old.stat
-    accounting = frame.new.host.delay_accounting
-    if before is None:
-        if not born:
-            return _Timing(Missing.NEW, Missing.OFF if accounting is False else Missing.NEW, Missing.NEW)
-        ticks, delays, faults, seconds = now.cpu_ticks, now.io_delay_ticks, now.major_faults, frame.seconds
-        return _timed(frame, ticks, delays, faults, seconds, now)
-    if isinstance(before, Missing):
-        return _Timing(Missing.NEW, Missing.OFF if accounting is False else Missing.NEW, Missing.NEW)
-    if before is now:
-        return _timed(frame, 0, 0, 0, frame.seconds, now)
-    return _timed(
-        frame,
-        delta(before.cpu_ticks, now.cpu_ticks),
-        delta(before.io_delay_ticks, now.io_delay_ticks),
-        delta(before.major_faults, now.major_faults),
-        now.read_at - max(before.read_at, now.previous_read_at),
-        now,
-    )
-
-
-def _timed(frame: _Frame, ticks: Count, delays: Count, faults: Count, seconds: float, now: StatCounters) -> _Timing:
-    host = frame.new.host
-    to_percent = 100 / host.clock_ticks
-    delay: Number
-    if host.delay_accounting is False:
-        delay = Missing.OFF
-    elif host.delay_accounting is None and now.io_delay_ticks == 0:
-        delay = Missing.NOT_MEASURED
-    else:
-        delay = per_second(delays * to_percent, seconds)
-    return _Timing(per_second(ticks * to_percent, seconds), delay, per_second(faults, seconds))
-
-
-def _cache_hits(new: ProcessCounters, grown: Amounts | Missing) -> Number:
-    """Share of the bytes read by calls that storage did not deliver, in percent."""
-    if isinstance(grown, Missing):
-        return grown
-    if new.reads_fuse:
-        return Missing.UNSUPPORTED
-    return cache_hit_percent(grown[0], grown[_READ])
-
-
-def _rates(grown: Amounts | Missing, seconds: float) -> tuple[Number, ...]:
-    if isinstance(grown, Missing):
-        return (grown,) * len(NOTHING)
-    if grown is NOTHING and seconds > 0:
-        return (0.0,) * len(NOTHING)
-    return tuple(per_second(amount, seconds) for amount in grown)
-
-
-def _make_row(
-    frame: _Frame, track: _Track, new: ProcessCounters, grown: Amounts | Missing, timing: _Timing, use: GpuUse
-) -> ProcessRow:
-    rates = _rates(grown, frame.seconds)
-    stat: Any = new.stat
-    known = not isinstance(stat, Missing)
-    hidden = new.io if isinstance(new.io, Missing) else None
-    return ProcessRow(
-        key=new.key,
-        ppid=stat.ppid if known else stat,
-        name=new.name,
-        command=new.command,
-        user=new.user,
-        uid=new.uid,
-        state=stat.state if known else stat,
-        threads=stat.threads if known else stat,
-        start_time=new.start_time,
-        read_bytes_per_s=rates[_READ],
-        write_bytes_per_s=rates[_WRITTEN],
-        cancelled_write_bytes_per_s=rates[6],
-        logical_read_bytes_per_s=rates[0],
-        logical_write_bytes_per_s=rates[1],
-        read_calls_per_s=rates[2],
-        write_calls_per_s=rates[3],
-        cache_hit_percent=_cache_hits(new, grown),
-        io_delay_percent=timing.delay,
-        cpu_percent=timing.cpu,
-        resident_bytes=stat.resident_pages * frame.new.host.page_bytes if known else stat,
-        read_bytes_total=track.read_total if hidden is None else hidden,
-        write_bytes_total=track.write_total if hidden is None else hidden,
-        major_faults_per_s=timing.faults,
-        io_priority=new.io_priority,
-        cgroup=new.cgroup,
-        container=new.container,
-        gpus=use.gpus,
-        gpu_memory_bytes=use.memory_bytes,
-        gpu_sm_percent=use.sm_percent,
-        role=new.role,
-        kernel_thread=new.kernel_thread,
-        gpus_guessed=use.guessed,
-    )
-
-
-_PASSING = (Missing.NEW, Missing.RESET, Missing.NOT_MEASURED)
-
-
-def _is_quiet(row: ProcessRow) -> bool:
-    """Whether the row would be the same if nothing happened in another frame."""
-    return not any(
-        value in _PASSING if isinstance(value, Missing) else value
-        for value in (
-            row.logical_read_bytes_per_s,
-            row.logical_write_bytes_per_s,
-            row.read_calls_per_s,
-            row.write_calls_per_s,
-            row.read_bytes_per_s,
-            row.write_bytes_per_s,
-            row.cancelled_write_bytes_per_s,
-            row.cpu_percent,
-            row.io_delay_percent if row.io_delay_percent is not Missing.NOT_MEASURED else 0,
-            row.major_faults_per_s,
-        )
-    )
+def _advance(interval: Interval, tracks: dict[int, Track], number: int, new: ProcessCounters) -> Track:
+    """Takes a process one frame on; one whose number was given to another begins anew."""
+    old = interval.old.processes.get(number)
+    if old is not None and old.key != new.key:
+        old = None
+    track = tracks.get(number)
+    if track is None or track.key != new.key:
+        track = tracks[number] = Track(old, new)
+    track.advance(interval, old, new)
+    return track
