@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from iodash.formatting.units import DASH, Units
@@ -29,7 +30,8 @@ class Column(Generic[Row]):
 
     `key` is its name in JSON and CSV, `heading` the one on screen, `unit` the unit of the stored value, `width` the
     cells it needs on screen (0: as much as is left). `keep` decides who stays on a narrow screen: the highest the
-    longest. `value` gives the stored value, `text` formats it. `order` gives the value to sort by where that differs.
+    longest. `value` gives the stored value, by default the row's attribute called `key`; `text` formats it. `order`
+    gives the number to sort by where that differs. `is_text`: words, which stand at the left of their column.
     """
 
     key: str
@@ -38,10 +40,19 @@ class Column(Generic[Row]):
     width: int
     text: Callable[[Any, Units], str]
     help: str
-    value: Callable[[Row], Any]
+    value: Callable[[Row], Any] = None  # type: ignore[assignment]
     keep: int = 0
     is_text: bool = False
     order: Callable[[Row], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.value is None:
+            object.__setattr__(self, "value", attrgetter(self.key))
+
+    @property
+    def rises(self) -> bool:
+        """Whether rows in the order of this column begin with the least: words do, numbers don't."""
+        return self.is_text and self.order is None
 
     def cell(self, row: Row, units: Units = Units.IEC) -> str:
         """The formatted value of `row`."""
@@ -87,7 +98,7 @@ def sort_rows(
             unknown.append(row)
         else:
             keyed.append((item.casefold() if isinstance(item, str) else item, row))
-    keyed.sort(key=lambda pair: pair[0], reverse=reverse if column.is_text else not reverse)
+    keyed.sort(key=lambda pair: pair[0], reverse=reverse if column.rises else not reverse)
     return [row for _, row in keyed] + unknown
 
 

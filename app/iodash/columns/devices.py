@@ -36,10 +36,10 @@ def _severity(row: DeviceRow) -> Any:
 
 
 DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
-    Column("name", "DEVICE", "", 14, plain, "The kernel's name.", lambda r: r.name, keep=100, is_text=True),
-    Column("kind", "KIND", "", 9, plain, "What kind of device or mount it is.", lambda r: r.kind, is_text=True),
-    Column("major", "MAJ", "", 4, whole, "Major number.", lambda r: r.major),
-    Column("minor", "MIN", "", 5, whole, "Minor number.", lambda r: r.minor),
+    Column("name", "DEVICE", "", 14, plain, "The kernel's name.", keep=100, is_text=True),
+    Column("kind", "KIND", "", 9, plain, "What kind of device or mount it is.", is_text=True),
+    Column("major", "MAJ", "", 4, whole, "Major number."),
+    Column("minor", "MIN", "", 5, whole, "Minor number."),
     Column(
         "state",
         "STATE",
@@ -47,53 +47,23 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         9,
         _state,
         "idle, ok, busy, QUEUED, SATURATED, SLOW, THROTTLED or STALLED; the reason is in the footer.",
-        lambda r: r.state,
         keep=90,
+        is_text=True,
         order=_severity,
     ),
-    Column("reads_per_s", "r/s", "/s", 6, count, "Read requests completed.", lambda r: r.reads_per_s, keep=70),
-    Column("writes_per_s", "w/s", "/s", 6, count, "Write requests completed.", lambda r: r.writes_per_s, keep=69),
-    Column("discards_per_s", "d/s", "/s", 6, count, "Discards completed.", lambda r: r.discards_per_s),
-    Column("flushes_per_s", "f/s", "/s", 6, count, "Flushes completed.", lambda r: r.flushes_per_s),
-    Column("read_bytes_per_s", "READ/s", "B/s", 6, byte_amount, "Bytes read.", lambda r: r.read_bytes_per_s, keep=80),
-    Column(
-        "write_bytes_per_s", "WRITE/s", "B/s", 7, byte_amount, "Bytes written.", lambda r: r.write_bytes_per_s, keep=79
-    ),
-    Column("discard_bytes_per_s", "DISC/s", "B/s", 6, byte_amount, "Bytes discarded.", lambda r: r.discard_bytes_per_s),
-    Column(
-        "reads_merged_per_s", "rrqm/s", "/s", 6, count, "Reads merged in the queue.", lambda r: r.reads_merged_per_s
-    ),
-    Column(
-        "writes_merged_per_s", "wrqm/s", "/s", 6, count, "Writes merged in the queue.", lambda r: r.writes_merged_per_s
-    ),
-    Column("discards_merged_per_s", "drqm/s", "/s", 6, count, "Discards merged.", lambda r: r.discards_merged_per_s),
-    Column(
-        "reads_merged_percent",
-        "%rrqm",
-        "%",
-        6,
-        percent_tenths,
-        "Share of reads merged.",
-        lambda r: r.reads_merged_percent,
-    ),
-    Column(
-        "writes_merged_percent",
-        "%wrqm",
-        "%",
-        6,
-        percent_tenths,
-        "Share of writes merged.",
-        lambda r: r.writes_merged_percent,
-    ),
-    Column(
-        "discards_merged_percent",
-        "%drqm",
-        "%",
-        6,
-        percent_tenths,
-        "Share of discards merged.",
-        lambda r: r.discards_merged_percent,
-    ),
+    Column("reads_per_s", "r/s", "/s", 6, count, "Read requests completed.", keep=70),
+    Column("writes_per_s", "w/s", "/s", 6, count, "Write requests completed.", keep=69),
+    Column("discards_per_s", "d/s", "/s", 6, count, "Discards completed."),
+    Column("flushes_per_s", "f/s", "/s", 6, count, "Flushes completed."),
+    Column("read_bytes_per_s", "READ/s", "B/s", 6, byte_amount, "Bytes read.", keep=80),
+    Column("write_bytes_per_s", "WRITE/s", "B/s", 7, byte_amount, "Bytes written.", keep=79),
+    Column("discard_bytes_per_s", "DISC/s", "B/s", 6, byte_amount, "Bytes discarded."),
+    Column("reads_merged_per_s", "rrqm/s", "/s", 6, count, "Reads merged in the queue."),
+    Column("writes_merged_per_s", "wrqm/s", "/s", 6, count, "Writes merged in the queue."),
+    Column("discards_merged_per_s", "drqm/s", "/s", 6, count, "Discards merged."),
+    Column("reads_merged_percent", "%rrqm", "%", 6, percent_tenths, "Share of reads merged."),
+    Column("writes_merged_percent", "%wrqm", "%", 6, percent_tenths, "Share of writes merged."),
+    Column("discards_merged_percent", "%drqm", "%", 6, percent_tenths, "Share of discards merged."),
     Column(
         "await_ms",
         "await",
@@ -102,35 +72,17 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         milliseconds,
         "Mean time from request to completion, queueing included, over reads, writes and discards (d/s), as in "
         "`iostat -s`; so it may lie outside of r_await and w_await.",
-        lambda r: r.await_ms,
         keep=95,
     ),
-    Column(
-        "read_await_ms", "r_await", "ms", 7, milliseconds, "The same for reads.", lambda r: r.read_await_ms, keep=60
-    ),
-    Column(
-        "write_await_ms", "w_await", "ms", 7, milliseconds, "The same for writes.", lambda r: r.write_await_ms, keep=59
-    ),
-    Column(
-        "discard_await_ms", "d_await", "ms", 7, milliseconds, "The same for discards.", lambda r: r.discard_await_ms
-    ),
-    Column("flush_await_ms", "f_await", "ms", 7, milliseconds, "The same for flushes.", lambda r: r.flush_await_ms),
-    Column("read_size_bytes", "rareq-sz", "B", 8, byte_amount, "Mean size of a read.", lambda r: r.read_size_bytes),
-    Column("write_size_bytes", "wareq-sz", "B", 8, byte_amount, "Mean size of a write.", lambda r: r.write_size_bytes),
-    Column(
-        "discard_size_bytes", "dareq-sz", "B", 8, byte_amount, "Mean size of a discard.", lambda r: r.discard_size_bytes
-    ),
-    Column(
-        "queue_length",
-        "aqu-sz",
-        "",
-        6,
-        decimal,
-        "Mean number of requests queued or in service.",
-        lambda r: r.queue_length,
-        keep=62,
-    ),
-    Column("in_flight", "in fl", "", 5, whole, "Requests in flight, the most seen.", lambda r: r.in_flight, keep=45),
+    Column("read_await_ms", "r_await", "ms", 7, milliseconds, "The same for reads.", keep=60),
+    Column("write_await_ms", "w_await", "ms", 7, milliseconds, "The same for writes.", keep=59),
+    Column("discard_await_ms", "d_await", "ms", 7, milliseconds, "The same for discards."),
+    Column("flush_await_ms", "f_await", "ms", 7, milliseconds, "The same for flushes."),
+    Column("read_size_bytes", "rareq-sz", "B", 8, byte_amount, "Mean size of a read."),
+    Column("write_size_bytes", "wareq-sz", "B", 8, byte_amount, "Mean size of a write."),
+    Column("discard_size_bytes", "dareq-sz", "B", 8, byte_amount, "Mean size of a discard."),
+    Column("queue_length", "aqu-sz", "", 6, decimal, "Mean number of requests queued or in service.", keep=62),
+    Column("in_flight", "in fl", "", 5, whole, "Requests in flight, the most seen.", keep=45),
     Column(
         "util_percent",
         "%util",
@@ -138,17 +90,14 @@ DEVICE_COLUMNS: tuple[Column[DeviceRow], ...] = (
         6,
         percent_tenths,
         "Share of time with at least one request in flight. On a device that serves many at once 100 is not its limit.",
-        lambda r: r.util_percent,
         keep=99,
     ),
-    Column("operations_per_s", "ops/s", "/s", 6, count, "Operations of a network mount.", lambda r: r.operations_per_s),
-    Column("rtt_ms", "rtt", "ms", 6, milliseconds, "Mean time the server took to answer.", lambda r: r.rtt_ms),
-    Column("queue_ms", "queue", "ms", 6, milliseconds, "Mean time in the client's queue.", lambda r: r.queue_ms),
-    Column("retransmits_per_s", "retr/s", "/s", 6, count, "Requests sent again.", lambda r: r.retransmits_per_s),
-    Column(
-        "backed_by", "BACKED BY", "", 16, plain, "The physical devices beneath.", lambda r: r.backed_by, is_text=True
-    ),
-    Column("mounts", "MOUNTS", "", 0, _mounts, "Where it is mounted.", lambda r: r.mounts, keep=40, is_text=True),
+    Column("operations_per_s", "ops/s", "/s", 6, count, "Operations of a network mount."),
+    Column("rtt_ms", "rtt", "ms", 6, milliseconds, "Mean time the server took to answer."),
+    Column("queue_ms", "queue", "ms", 6, milliseconds, "Mean time in the client's queue."),
+    Column("retransmits_per_s", "retr/s", "/s", 6, count, "Requests sent again."),
+    Column("backed_by", "BACKED BY", "", 16, plain, "The physical devices beneath.", is_text=True),
+    Column("mounts", "MOUNTS", "", 0, _mounts, "Where it is mounted.", keep=40, is_text=True),
 )
 
 DEVICE_SHORT: tuple[str, ...] = (

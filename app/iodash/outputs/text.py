@@ -40,7 +40,6 @@ _GPU_SHORT = (
     "status",
     "name",
 )
-_LEFT = frozenset({"pid", "index", "name", "state", "mounts", "command", "user", "status"})
 _PROCESS_BY_KEY = {column.key: column for column in PROCESS_COLUMNS}
 _DEVICES = tuple(column for key in DEVICE_SHORT for column in DEVICE_COLUMNS if column.key == key)
 _GPUS = tuple(column for key in _GPU_SHORT for column in GPU_COLUMNS if column.key == key)
@@ -105,7 +104,8 @@ class TextWriter:
     def _table(self, columns: Sequence[Column[Row]], rows: Sequence[Row], headings: bool) -> list[str]:
         names = [self._heading(column) for column in columns]
         cells = [[_cell(column, row, self._units) for column in columns] for row in rows]
-        lines = plain_table(names, cells, [column.key not in _LEFT for column in columns], self._width)
+        is_number = [position > 0 and not column.is_text for position, column in enumerate(columns)]
+        lines = plain_table(names, cells, is_number, self._width)
         return lines if headings else lines[1:]
 
     def _heading(self, column: Column[Row]) -> str:

@@ -72,8 +72,8 @@ class DeviceFields(Lines):
             return []
         ellipsis = "~" if self._ascii else ELLIPSIS
         fields = [(column, self._cell(self._row, column)) for column in columns]
-        words = [field for field in fields if _is_word(field[0])]
-        numbers = [field for field in fields if not _is_word(field[0])]
+        words = [field for field in fields if field[0].is_text]
+        numbers = [field for field in fields if not field[0].is_text]
         return [
             self._heading(self._row.name, width, ellipsis),
             *(fitted(line, width, ellipsis) for line in _word_lines(words, ellipsis)),
@@ -89,16 +89,12 @@ def _that_fit(columns: Sequence[Column[DeviceRow]], width: int, height: int | No
     """The columns that have room beneath a heading; where there is little, numbers say more than words."""
     if height is None:
         return list(columns)
-    words = [column for column in columns if _is_word(column)]
+    words = [column for column in columns if column.is_text]
     room = height - 1 - _count_lines(words)
     if room < 1:
         words, room = [], height - 1
-    numbers = [column for column in columns if not _is_word(column)]
+    numbers = [column for column in columns if not column.is_text]
     return words + numbers[: max(0, room) * _beside(width)]
-
-
-def _is_word(column: Column[DeviceRow]) -> bool:
-    return column.is_text or column.key == "state"
 
 
 def _ends_line(column: Column[DeviceRow]) -> bool:

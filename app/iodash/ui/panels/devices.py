@@ -239,7 +239,7 @@ class DevicesPanel(TablePanel["DeviceRow"]):
     def _sorted_by(self) -> SortMark:
         if self._sort is None:
             return UNSORTED
-        return SortMark((self._sort,), falls=_BY_KEY[self._sort].is_text == self._reverse)
+        return SortMark((self._sort,), falls=_BY_KEY[self._sort].rises == self._reverse)
 
     # Columns without room
 

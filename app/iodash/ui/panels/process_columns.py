@@ -65,7 +65,7 @@ _BOTH = {
 def sorted_by(choice: Settings) -> SortMark:
     """The columns that the rows are sorted by: two where it is by reads and writes together."""
     column = find_sort_column(choice.sort, accumulated=choice.accumulated)
-    return SortMark(_BOTH.get(column.key, (column.key,)), falls=column.is_text == choice.reverse)
+    return SortMark(_BOTH.get(column.key, (column.key,)), falls=column.rises == choice.reverse)
 
 
 def process_columns(

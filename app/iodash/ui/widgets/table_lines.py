@@ -97,8 +97,7 @@ def foot_line(slots: Sequence[Slot[Any]], cells: Mapping[str, Piece], ellipsis: 
 
 def _aligned(slot: Slot[Any], text: str, width: int, ellipsis: str) -> str:
     """Words stand at the left of their column, numbers at the right."""
-    is_word = slot.column.is_text or slot.column.key == "state"
-    return left(text, width, ellipsis) if is_word else right(text, width, ellipsis)
+    return left(text, width, ellipsis) if slot.column.is_text else right(text, width, ellipsis)
 
 
 def _joined(pieces: Sequence[Piece]) -> Line:
