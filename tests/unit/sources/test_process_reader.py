@@ -14,7 +14,8 @@ from iodash.model.missing import Missing
 from iodash.model.sample import Host, IoCounters, ProcessKey
 from iodash.sources import Demand
 from iodash.sources.local import names as names_module
-from iodash.sources.local.processes import ACTIVE_TURNS, IDLE_TURNS, SEARCH_TURNS, ProcessReader
+from iodash.sources.local.pace import IDLE_TURNS, SEARCH_TURNS
+from iodash.sources.local.processes import ACTIVE_TURNS, ProcessReader
 from iodash.sources.local.tracked import Budget
 from iodash.sources.local.users import UserNames
 from tests.fake_processes import add_process, io_file, put, remove_process, stat_file
@@ -172,7 +173,7 @@ def _turns_until_found(directory: Path, reader: Reader, ticks_of_all: int) -> in
         reader.read(Demand(), busy_ticks=0)
     put(directory, stat=stat_file(42, cpu=500))
     for turn in range(1, IDLE_TURNS + 2):
-        reader.reader._paced_at = time.monotonic() - 1.0
+        reader.reader._pace._at = time.monotonic() - 1.0
         stat = reader.read(Demand(), busy_ticks=turn * ticks_of_all)[42].stat
         if not isinstance(stat, Missing) and stat.cpu_ticks:
             return turn
@@ -193,9 +194,9 @@ def test_what_those_in_sight_compute_starts_no_search(tmp_path: Path, make: Call
     visible = Demand(visible=frozenset({reader.read()[42].key}))
     for turn in range(1, 4):
         put(directory, stat=stat_file(42, cpu=100 * turn))
-        reader.reader._paced_at = time.monotonic() - 1.0
+        reader.reader._pace._at = time.monotonic() - 1.0
         reader.read(visible, busy_ticks=1000 + 100 * turn)
-    assert reader.reader._idle_turns == IDLE_TURNS
+    assert reader.reader._pace.turns == IDLE_TURNS
 
 
 @pytest.mark.parametrize("shown", ["visible", "members"])

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 import time
-from itertools import compress, repeat
-from operator import ne
 from typing import TYPE_CHECKING
 
 from iodash.model.missing import Missing
@@ -19,8 +17,10 @@ from iodash.sources.descriptors import EXHAUSTED
 from iodash.sources.local.births import Births
 from iodash.sources.local.fuse import FuseReaders
 from iodash.sources.local.io_priority import io_priority
+from iodash.sources.local.kept_io import KeptIo
 from iodash.sources.local.names import Identity, Names
-from iodash.sources.local.tracked import IO_BYTES, GoneError, Tracked
+from iodash.sources.local.pace import Pace
+from iodash.sources.local.tracked import GoneError, Tracked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,15 +35,6 @@ if TYPE_CHECKING:
 
 ACTIVE_TURNS = 8
 """A process stays active, its stat file read in every sweep, for so many sweeps after it did something."""
-
-IDLE_TURNS = 64
-"""Every so many sweeps the stat file of a process that does nothing is read all the same."""
-
-SEARCH_TURNS = 16
-"""The same while somebody unseen computes."""
-
-_UNSEEN_CPUS = 0.1
-"""How many CPUs must be busy with nobody known for it before they are looked for."""
 
 NAMES_WAIT_S = 0.05
 NAMES_WAIT_IN_FULL_S = 0.2
@@ -73,18 +64,11 @@ class ProcessReader:
         self._known: dict[str, Tracked] = {}
         self._rows: dict[int, ProcessCounters] = {}
         self._owners: dict[str, str] = {}
-        self._kept: list[Tracked] = []
-        self._loose: list[Tracked] = []
-        self._denied: list[Tracked] = []
-        self._descriptors: list[int] = []
-        self._before: list[bytes] = []
+        self._io = KeptIo()
         self._stale = False
         self._active: set[Tracked] = set()
         self._created: Count = Missing.NOT_MEASURED
-        self._busy_ticks: Count = Missing.NOT_MEASURED
-        self._seen_ticks = 0
-        self._paced_at = 0.0
-        self._idle_turns = SEARCH_TURNS
+        self._pace = Pace()
         self._turn = 0
         self._fresh: list[Tracked] = []
         self._ask: list[Tracked] = []
@@ -96,7 +80,7 @@ class ProcessReader:
     @property
     def unreadable(self) -> int:
         """Of how many processes the I/O may not be read."""
-        return sum(1 for tracked in self._denied if tracked.io_state is Missing.NO_PERMISSION)
+        return sum(1 for tracked in self._io.denied if tracked.io_state is Missing.NO_PERMISSION)
 
     def read(
         self,
@@ -119,10 +103,11 @@ class ProcessReader:
         born = self._find_born(created)
         self._look_at(demand)
         self._sweep(born, in_full=demand.every_field)
-        self._set_pace(busy_ticks)
+        self._pace.set(busy_ticks, host.clock_ticks)
         self._identify(NAMES_WAIT_IN_FULL_S if demand.every_field else NAMES_WAIT_S)
         if self._stale:
-            self._line_up()
+            self._io.line_up(self._known.values())
+            self._stale = False
         return dict(self._rows)
 
     def close(self) -> None:
@@ -160,15 +145,6 @@ class ProcessReader:
             return self._follow_list()
         return [name for name in in_turn if name not in self._known]
 
-    def _set_pace(self, busy_ticks: Count) -> None:
-        """In how many sweeps the idle processes are gone through from now on."""
-        now = time.monotonic()
-        unseen = busy_ticks - self._busy_ticks - self._seen_ticks
-        seconds = now - self._paced_at
-        self._busy_ticks, self._seen_ticks, self._paced_at = busy_ticks, 0, now
-        at_rest = not isinstance(unseen, Missing) and unseen <= _UNSEEN_CPUS * self._clock_ticks * seconds
-        self._idle_turns = IDLE_TURNS if at_rest else SEARCH_TURNS
-
     def _look_at(self, demand: Demand) -> None:
         for key in demand.visible | demand.members:
             tracked = self._known.get(str(key.tid if self._threads else key.pid))
@@ -190,19 +166,18 @@ class ProcessReader:
         return [name for name in listed.difference(self._known) if name.isdigit()]
 
     def _sweep(self, born: list[str], *, in_full: bool) -> None:
-        changed = self._find_changed()
-        busy = {*(self._kept[index] for index in changed), *self._active, *self._loose}
+        changed = self._io.find_changed()
+        busy = {*(self._io.kept[position] for position in changed), *self._active, *self._io.loose}
         self._active = set()
         for tracked in busy:
             if self._known.get(str(tracked.number)) is tracked:
                 self._attempt(tracked, self._refresh, in_full, born)
-        for index in changed:
-            self._before[index] = self._kept[index].io_raw
-        first, step = (0, 1) if in_full else (self._turn % self._idle_turns, self._idle_turns)
-        for tracked in self._denied[first::step]:
+        self._io.remember(changed)
+        first, step = (0, 1) if in_full else (self._turn % self._pace.turns, self._pace.turns)
+        for tracked in self._io.denied[first::step]:
             if tracked not in busy:
                 self._attempt(tracked, self._refresh, in_full, born)
-        for tracked in self._kept[first::step]:
+        for tracked in self._io.kept[first::step]:
             if tracked not in busy:
                 self._attempt(tracked, self._glance, in_full, born)
         for name in sorted(born, key=int):
@@ -220,29 +195,6 @@ class ProcessReader:
         if tracked.io_fd != descriptor or tracked.io_state is not state:
             self._stale = True
 
-    def _line_up(self) -> None:
-        """Puts the kept descriptors in a row, so that reading and comparing them takes no Python step for each."""
-        known = self._known.values()
-        self._kept = [tracked for tracked in known if tracked.io_fd >= 0]
-        self._loose = [tracked for tracked in known if tracked.io_fd < 0 and tracked.io_state is None]
-        self._denied = [tracked for tracked in known if tracked.io_fd < 0 and tracked.io_state is not None]
-        self._descriptors = [tracked.io_fd for tracked in self._kept]
-        self._before = [tracked.io_raw for tracked in self._kept]
-        self._stale = False
-
-    def _find_changed(self) -> list[int]:
-        """Reads all kept io files; the positions of those whose bytes are not what they were, or that can't be read."""
-        differs: list[bool] = []
-        before = iter(self._before)
-        reading = map(os.pread, self._descriptors, repeat(IO_BYTES), repeat(0))
-        while len(differs) < len(self._descriptors):
-            try:
-                differs.extend(map(ne, reading, before))
-            except OSError:
-                next(before)  # the failed reading has taken none of these
-                differs.append(True)
-        return list(compress(range(len(differs)), differs))
-
     def _meet(self, name: str, in_full: bool) -> None:
         """Begins to follow a process, if it is still there."""
         directory = f"{self._procfs}/{name}"
@@ -258,7 +210,7 @@ class ProcessReader:
         if in_full and self._local:
             self._read_priority(tracked)
         tracked.active_until = self._turn + 1
-        self._seen_ticks += tracked.stat.counters.cpu_ticks
+        self._pace.see(tracked.stat.counters.cpu_ticks)
         self._known[name] = tracked
         self._fresh.append(tracked)
         self._active.add(tracked)
@@ -299,7 +251,7 @@ class ProcessReader:
         elif not in_full and tracked.stat_fd >= 0:
             tracked.release_stat()
         if before is not None:
-            self._seen_ticks += tracked.stat.counters.cpu_ticks - before.counters.cpu_ticks
+            self._pace.see(tracked.stat.counters.cpu_ticks - before.counters.cpu_ticks)
             self._judge_program(tracked, before.program)
         if in_full:
             tracked.wants_stat_fd = True
