@@ -6,7 +6,7 @@ import pytest
 
 from iodash import cli
 from iodash.commands import batch, dashboard
-from iodash.commands.iostat import Request, parse
+from iodash.commands.iostat_words import Request, parse
 from iodash.model.failure import UsageError
 from iodash.model.settings import Settings
 from iodash.outputs.iostat import ALL, Layout
@@ -190,5 +190,7 @@ def test_a_link_below_dev_is_followed_to_the_kernels_name(tmp_path: Path, monkey
     (tmp_path / "dm-7").touch()
     link = tmp_path / "data"
     link.symlink_to("dm-7")
-    monkeypatch.setattr("iodash.commands.iostat.Path", lambda word: link if word == "/dev/mapper/data" else Path(word))
+    monkeypatch.setattr(
+        "iodash.commands.iostat_words.Path", lambda word: link if word == "/dev/mapper/data" else Path(word)
+    )
     assert parse(["/dev/mapper/data"]).layout.devices == ("dm-7",)
