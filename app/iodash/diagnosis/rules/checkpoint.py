@@ -32,63 +32,81 @@ def checkpoint_write(scene: Scene) -> Finding | None:
     """Idle time falls together with writes of the job. Asynchronous checkpoints leave the GPU busy and don't show."""
     saving = _saving(scene.settled)
     moments = _relevant(scene, saving)
-    writing = [moment for moment in moments if moment.time in saving]
+    writing = tuple(moment for moment in moments if moment.time in saving)
     if not writing:
         return None
-    lost = sum(_lost(moment) for moment in moments)
-    seconds = sum(moment.seconds for moment in moments)
-    overall = _share(lost, seconds)
-    no_gpu = scene.idle is None
-    if not no_gpu and (overall is None or overall <= STARVED_IDLE or not lost):
-        return None
-    rate = weighted(tuple(writing), _written) or 0.0
-    read = weighted(tuple(writing), lambda moment: moment.read) or 0.0
     finding = Finding("checkpoint_write")
-    if overall is not None and lost:
-        share = _falls_into(moments, saving)
-        held = sum((_held(moment) or 0.0) * moment.seconds for moment in writing) / seconds
-        if held >= 0.6 * overall:
-            finding.support(
-                "held_percent",
-                held,
-                "%",
-                0.6 * overall,
-                f"writing holds the main process up {percent(held)} % of all the time",
-            )
-        elif share is not None:
-            finding.support(
-                "idle_while_writing_percent",
-                share,
-                "%",
-                50,
-                f"{percent(share)} % of the idle time falls into its writes",
-            )
-        else:
-            return None
-    blocked = weighted(tuple(writing), _held) or 0.0
-    if blocked >= 25:
-        finding.support(
-            "main_blocked_percent", blocked, "%", 25, f"the main process waits {percent(blocked)} % of that time itself"
-        )
-    elif blocked + (weighted(tuple(writing), lambda moment: moment.ranks.running) or 0.0) < 10 and any(
-        moment.ranks.looks for moment in writing
-    ):
-        finding.oppose("main_blocked_percent", blocked, "%", 10, "the main process does not wait for the writes")
-    by_rank = (
-        weighted(tuple(writing), lambda moment: max(moment.rank_write or 0, moment.rank_logical_write or 0)) or 0.0
-    )
-    if by_rank >= 0.5 * rate:
-        finding.support("write", rate, "B/s", WRITING, f"it writes {per_second(rate)} itself meanwhile")
-    if read > rate:
-        finding.oppose("read", read, "B/s", rate, f"it reads even more meanwhile ({per_second(read)})")
+    lost = _lost_share(moments)
+    if scene.idle is not None and (lost is None or lost <= STARVED_IDLE):
+        return None
+    if lost and not _support_by_loss(finding, moments, writing, saving, lost):
+        return None
+    rate = weighted(writing, _written) or 0.0
+    _weigh_by_main_process(finding, writing)
+    _weigh_by_amounts(finding, writing, rate)
     if not finding.supporting:
         return None
-    if no_gpu or overall is None:
+    if scene.idle is None or lost is None:
         finding.summary = f"the job waits for what it writes ({per_second(rate)}); {idle_words(scene)}"
     else:
         finding.summary = (
-            f"the GPUs wait while the job writes ({per_second(rate)}); {percent(overall)} % of the time is lost"
+            f"the GPUs wait while the job writes ({per_second(rate)}); {percent(lost)} % of the time is lost"
         )
+    _advise(finding, scene, rate)
+    return finding
+
+
+def _lost_share(moments: tuple[Moment, ...]) -> float | None:
+    """Share of the time that the GPUs did not use, in percent."""
+    seconds = sum(moment.seconds for moment in moments)
+    return 100 * sum(map(_lost, moments)) / seconds if seconds else None
+
+
+def _support_by_loss(
+    finding: Finding,
+    moments: tuple[Moment, ...],
+    writing: tuple[Moment, ...],
+    saving: frozenset[float],
+    lost: float,
+) -> bool:
+    """Whether the time that is lost is lost to writing: it holds the main process up as long, or falls together."""
+    held = sum((_held(moment) or 0.0) * moment.seconds for moment in writing) / sum(
+        moment.seconds for moment in moments
+    )
+    if held >= 0.6 * lost:
+        words = f"writing holds the main process up {percent(held)} % of all the time"
+        finding.support("held_percent", held, "%", 0.6 * lost, words)
+        return True
+    share = _falls_into(moments, saving)
+    if share is None:
+        return False
+    words = f"{percent(share)} % of the idle time falls into its writes"
+    finding.support("idle_while_writing_percent", share, "%", 50, words)
+    return True
+
+
+def _weigh_by_main_process(finding: Finding, writing: tuple[Moment, ...]) -> None:
+    """Whether the main process itself waits for the writes."""
+    blocked = weighted(writing, _held) or 0.0
+    computing = weighted(writing, lambda moment: moment.ranks.running) or 0.0
+    if blocked >= 25:
+        words = f"the main process waits {percent(blocked)} % of that time itself"
+        finding.support("main_blocked_percent", blocked, "%", 25, words)
+    elif blocked + computing < 10 and any(moment.ranks.looks for moment in writing):
+        finding.oppose("main_blocked_percent", blocked, "%", 10, "the main process does not wait for the writes")
+
+
+def _weigh_by_amounts(finding: Finding, writing: tuple[Moment, ...], rate: float) -> None:
+    """Whether the main process is who writes, and whether the job reads even more meanwhile."""
+    by_rank = weighted(writing, lambda moment: max(moment.rank_write or 0, moment.rank_logical_write or 0)) or 0.0
+    if by_rank >= 0.5 * rate:
+        finding.support("write", rate, "B/s", WRITING, f"it writes {per_second(rate)} itself meanwhile")
+    read = weighted(writing, lambda moment: moment.read) or 0.0
+    if read > rate:
+        finding.oppose("read", read, "B/s", rate, f"it reads even more meanwhile ({per_second(read)})")
+
+
+def _advise(finding: Finding, scene: Scene, rate: float) -> None:
     finding.advice = (
         "save asynchronously (torch.distributed.checkpoint async_save), less often, or to a local SSD first"
     )
@@ -100,7 +118,6 @@ def checkpoint_write(scene: Scene) -> Finding | None:
         share = 100 * limit[1] / limit[0].per_s
         finding.inform("limit_percent", share, "%", f"its writes run at {percent(share)} % of its cgroup's limit")
         finding.advice = "raise the write limit of its cgroup (io.max, blkio.throttle), or save asynchronously"
-    return finding
 
 
 def _falls_into(moments: tuple[Moment, ...], saving: frozenset[float]) -> float | None:
@@ -202,7 +219,3 @@ def _held(moment: Moment) -> float | None:
 
 def _lost(moment: Moment) -> float:
     return 0.0 if moment.util is None else (100 - moment.util) * moment.seconds / 100
-
-
-def _share(lost: float, seconds: float) -> float | None:
-    return 100 * lost / seconds if seconds else None

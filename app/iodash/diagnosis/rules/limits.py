@@ -81,56 +81,9 @@ def cpu_limited(scene: Scene) -> Finding | None:
     """A CPU quota throttles the job, or there are too few cores for what is ready to run."""
     if not starved(scene):
         return None
-    finding = Finding("cpu_limited")
-    throttled, quota = scene.cgroup("cpu_throttled_percent"), scene.cgroup("cpu_quota")
-    used = scene.mean(lambda moment: moment.cpu)
     delay = max(scene.of("ranks", "run_delay") or 0.0, scene.of(scene.loaders, "run_delay") or 0.0)
-    cpu = max(scene.of("ranks", "main_cpu") or 0.0, scene.of(scene.loaders, "main_cpu") or 0.0)
-    idle = scene.system("cpu_idle_percent")
-    exhausted = idle is not None and idle <= EXHAUSTED
-    if throttled is not None and throttled >= 20:
-        finding.support(
-            "throttled_percent", throttled, "%", 20, f"the quota stops it in {percent(throttled)} % of periods"
-        )
-        if quota is not None and used is not None and used >= 80 * quota:
-            finding.support("cpu_percent", used, "%", 80 * quota, f"it uses {used / 100:.1f} of {quota:g} CPUs allowed")
-        elif delay >= 20:
-            finding.support(
-                "run_delay_percent", delay, "%", 20, f"it is ready without a CPU {percent(delay)} % of the time"
-            )
-        finding.summary = f"a CPU quota of {quota or 0:g} CPUs holds the job down; {idle_words(scene)}"
-        finding.advice = "raise cpu.max (docker --cpus, the pod's CPU limit), or use fewer workers and torch threads"
-    elif delay >= 30 and (delay >= 0.8 * cpu or exhausted):
-        finding.support(
-            "run_delay_percent", delay, "%", 30, f"it is ready without a CPU {percent(delay)} % of the time"
-        )
-        cores = scene.system("cpu_count") or 0
-        allowed = scene.cpus_allowed
-        if allowed and allowed < cores and (used or 0.0) >= 70 * allowed:
-            finding.support("cpus_allowed", allowed, "", cores, f"it may use {allowed:.0f} of {cores:.0f} CPUs")
-            cores = allowed
-        elif exhausted and idle is not None:
-            finding.support("cpu_idle_percent", idle, "%", EXHAUSTED, f"the CPUs are idle only {percent(idle)} %")
-        elif idle is not None and idle > 30:
-            finding.inform("cpu_idle_percent", idle, "%", "other CPUs are idle: it may be pinned (taskset, cpuset)")
-        own = (used or 0.0) / 100
-        finding.summary = (
-            f"too few CPUs ({cores:.0f}) for what is ready to run, the job gets {own:.1f} of them; {idle_words(scene)}"
-        )
-        finding.advice = (
-            "more cores per GPU, fewer workers or torch threads (OMP_NUM_THREADS=1), decode on the GPU (DALI)"
-        )
-        other = scene.busiest_by_cpu() if exhausted and own < cores / 2 else None
-        if other is not None:
-            neighbour, taken = other
-            finding.processes = (neighbour.key,)
-            finding.inform(
-                "neighbour_cpu_percent", taken, "%", f"{neighbour.name} ({neighbour.key.pid}) uses {percent(taken)} %"
-            )
-            finding.advice = (
-                f"others take the CPUs, most of all {neighbour.name} ({neighbour.key.pid}): move or slow them"
-            )
-    else:
+    finding = _by_quota(scene, delay) or _by_cores(scene, delay)
+    if finding is None:
         return None
     waited = disk_wait(scene, scene.loaders)
     if waited is not None and waited >= 50:
@@ -139,3 +92,62 @@ def cpu_limited(scene: Scene) -> Finding | None:
         )
     oppose_if_loaders_are_ahead(finding, scene)
     return finding
+
+
+def _by_quota(scene: Scene, delay: float) -> Finding | None:
+    """The cgroup's quota stops the job in a good part of its periods."""
+    throttled, quota = scene.cgroup("cpu_throttled_percent"), scene.cgroup("cpu_quota")
+    if throttled is None or throttled < 20:
+        return None
+    finding = Finding("cpu_limited")
+    finding.support("throttled_percent", throttled, "%", 20, f"the quota stops it in {percent(throttled)} % of periods")
+    used = _cpu(scene)
+    if quota is not None and used is not None and used >= 80 * quota:
+        finding.support("cpu_percent", used, "%", 80 * quota, f"it uses {used / 100:.1f} of {quota:g} CPUs allowed")
+    elif delay >= 20:
+        _support_run_delay(finding, delay, 20)
+    allowed = "a CPU quota" if quota is None else f"a CPU quota of {quota:g} CPUs"
+    finding.summary = f"{allowed} holds the job down; {idle_words(scene)}"
+    finding.advice = "raise cpu.max (docker --cpus, the pod's CPU limit), or use fewer workers and torch threads"
+    return finding
+
+
+def _by_cores(scene: Scene, delay: float) -> Finding | None:
+    """The job is ready without a CPU for long: it may use few, or others take them."""
+    cpu = max(scene.of("ranks", "main_cpu") or 0.0, scene.of(scene.loaders, "main_cpu") or 0.0)
+    idle = scene.system("cpu_idle_percent")
+    exhausted = idle is not None and idle <= EXHAUSTED
+    if delay < 30 or (delay < 0.8 * cpu and not exhausted):
+        return None
+    finding = Finding("cpu_limited")
+    _support_run_delay(finding, delay, 30)
+    used, cores, allowed = _cpu(scene) or 0.0, scene.system("cpu_count") or 0, scene.cpus_allowed
+    if allowed and allowed < cores and used >= 70 * allowed:
+        finding.support("cpus_allowed", allowed, "", cores, f"it may use {allowed:.0f} of {cores:.0f} CPUs")
+        cores = allowed
+    elif exhausted and idle is not None:
+        finding.support("cpu_idle_percent", idle, "%", EXHAUSTED, f"the CPUs are idle only {percent(idle)} %")
+    elif idle is not None and idle > 30:
+        finding.inform("cpu_idle_percent", idle, "%", "other CPUs are idle: it may be pinned (taskset, cpuset)")
+    own = used / 100
+    finding.summary = (
+        f"too few CPUs ({cores:.0f}) for what is ready to run, the job gets {own:.1f} of them; {idle_words(scene)}"
+    )
+    finding.advice = "more cores per GPU, fewer workers or torch threads (OMP_NUM_THREADS=1), decode on the GPU (DALI)"
+    other = scene.busiest_by_cpu() if exhausted and own < cores / 2 else None
+    if other is not None:
+        neighbour, taken = other
+        name = f"{neighbour.name} ({neighbour.key.pid})"
+        finding.processes = (neighbour.key,)
+        finding.inform("neighbour_cpu_percent", taken, "%", f"{name} uses {percent(taken)} %")
+        finding.advice = f"others take the CPUs, most of all {name}: move or slow them"
+    return finding
+
+
+def _cpu(scene: Scene) -> float | None:
+    return scene.mean(lambda moment: moment.cpu)
+
+
+def _support_run_delay(finding: Finding, delay: float, least: float) -> None:
+    words = f"it is ready without a CPU {percent(delay)} % of the time"
+    finding.support("run_delay_percent", delay, "%", least, words)

@@ -8,12 +8,12 @@ from iodash.diagnosis.finding import Finding
 from iodash.diagnosis.rules.waits import (
     MIB,
     WAITING,
-    disk_wait,
     idle_loaders,
     idle_words,
     oppose_if_loaders_are_ahead,
     per_second,
     starved,
+    support_if_loaders_wait,
 )
 from iodash.formatting.units import percent
 
@@ -32,6 +32,24 @@ def _refault_share(scene: Scene) -> float:
         return 0.0
     refault = max(scene.cgroup("refault_bytes_per_s") or 0.0, scene.system("refault_bytes_per_s") or 0.0)
     return min(100.0, 100.0 * refault / read)
+
+
+def _cgroup_fill(scene: Scene) -> float | None:
+    """How much of its limit the job's cgroup holds, in percent."""
+    used, limit = scene.cgroup("memory_used_bytes"), scene.cgroup("memory_limit_bytes")
+    return 100 * used / limit if used is not None and limit else None
+
+
+def _free_share(scene: Scene) -> float | None:
+    """How much of the machine's memory is available, in percent."""
+    available, whole = scene.system("memory_available_bytes"), scene.system("memory_total_bytes")
+    return 100 * available / whole if available is not None and whole else None
+
+
+def _support_if_cgroup_is_full(finding: Finding, scene: Scene, least: float) -> None:
+    fill = _cgroup_fill(scene)
+    if fill is not None and fill >= least:
+        finding.support("memory_percent", fill, "%", least, f"its cgroup holds {percent(fill)} % of its limit")
 
 
 def memory_pressure(scene: Scene) -> Finding | None:
@@ -68,24 +86,10 @@ def memory_pressure(scene: Scene) -> Finding | None:
         finding.support("memory_wait_percent", waiting, "%", WAITING, f"the job waits in reclaim {percent(waiting)} %")
     if not finding.supporting:
         return None
-    used, limit = scene.cgroup("memory_used_bytes"), scene.cgroup("memory_limit_bytes")
-    if used is not None and limit and used >= 0.95 * limit:
-        finding.support(
-            "memory_percent",
-            100 * used / limit,
-            "%",
-            95,
-            f"its cgroup holds {percent(100 * used / limit)} % of its limit",
-        )
-    available, whole = scene.system("memory_available_bytes"), scene.system("memory_total_bytes")
-    if (
-        swap < MIB
-        and available is not None
-        and whole
-        and available > 0.3 * whole
-        and not (limit and used and used >= 0.9 * limit)
-    ):
-        finding.oppose("memory_available_percent", 100 * available / whole, "%", 30, "memory is free")
+    _support_if_cgroup_is_full(finding, scene, 95)
+    free = _free_share(scene)
+    if swap < MIB and free is not None and free > 30 and (_cgroup_fill(scene) or 0.0) < 90:
+        finding.oppose("memory_available_percent", free, "%", 30, "memory is free")
     finding.summary = f"memory is short ({finding.supporting[0].text}); {idle_words(scene)}"
     finding.advice = (
         "fewer workers, smaller prefetch_factor or batch; raise the memory limit; look for a leak in the loader"
@@ -106,23 +110,11 @@ def page_cache_thrash(scene: Scene) -> Finding | None:
     finding.support(
         "refault_percent", share, "%", REFAULTS, f"{percent(share)} % of what it reads was in memory before"
     )
-    waited = disk_wait(scene, scene.loaders)
-    if waited is not None and waited >= WAITING:
-        finding.support(
-            "blocked_percent", waited, "%", WAITING, f"loading waits for the disk {percent(waited)} % of the time"
-        )
-    used, limit = scene.cgroup("memory_used_bytes"), scene.cgroup("memory_limit_bytes")
-    available, whole = scene.system("memory_available_bytes"), scene.system("memory_total_bytes")
-    if used is not None and limit and used >= 0.9 * limit:
-        finding.support(
-            "memory_percent",
-            100 * used / limit,
-            "%",
-            90,
-            f"its cgroup holds {percent(100 * used / limit)} % of its limit",
-        )
-    elif available is not None and whole and limit is None and available > 0.5 * whole:
-        finding.oppose("memory_available_percent", 100 * available / whole, "%", 50, "half of memory is free")
+    support_if_loaders_wait(finding, scene)
+    _support_if_cgroup_is_full(finding, scene, 90)
+    free = _free_share(scene)
+    if free is not None and free > 50 and scene.cgroup("memory_limit_bytes") is None:
+        finding.oppose("memory_available_percent", free, "%", 50, "half of memory is free")
     finding.summary = f"the data set outgrows the page cache: {per_second(refault)} is read again; {idle_words(scene)}"
     finding.advice = (
         "more memory (or a higher limit), fewer other users of it, a smaller or packed data set, a local SSD"

@@ -15,6 +15,7 @@ from iodash.diagnosis.rules.waits import (
     per_second,
     remote_wait,
     starved,
+    support_if_loaders_wait,
 )
 from iodash.diagnosis.scene import WINDOW_S
 from iodash.formatting.units import milliseconds, percent
@@ -44,11 +45,7 @@ def device_stalled(scene: Scene) -> Finding | None:
             continue
         finding = Finding("device_stalled", devices=(disk.name,))
         finding.support("stalled_percent", share, "%", 20, f"{disk.name}: {disk.state_reason}")
-        waited = disk_wait(scene, scene.loaders)
-        if waited is not None and waited >= WAITING:
-            finding.support(
-                "blocked_percent", waited, "%", WAITING, f"{group_words(scene.loaders)} wait {percent(waited)} %"
-            )
+        support_if_loaders_wait(finding, scene)
         finding.summary = f"{disk.name} does not answer: {disk.state_reason}; {idle_words(scene)}"
         finding.advice = (
             "look at dmesg for errors of this device, its controller or its network; nothing in the job can help"
@@ -151,8 +148,7 @@ def small_reads(scene: Scene) -> Finding | None:
         finding.support(
             "read_size_bytes", size, "B", SMALL_READ, f"{reads:.0f} reads/s of {size / 1024:.0f} KiB on {disk.name}"
         )
-        who = group_words(scene.loaders)
-        finding.support("blocked_percent", waited, "%", WAITING, f"{who} wait {percent(waited)} % of the time")
+        support_if_loaders_wait(finding, scene)
         _oppose_if_cpu_bound(finding, scene, waited)
         oppose_if_loaders_are_ahead(finding, scene)
         finding.summary = (
@@ -192,9 +188,8 @@ def device_saturated(scene: Scene) -> Finding | None:
             finding.support("state_percent", full, "%", 30, _at_limit(disk, full))
         elif util >= 90:
             finding.support("util_percent", util, "%", 90, f"{disk.name} is busy {percent(util)} % of the time")
-        if waited is not None and waited >= WAITING:
-            finding.support("blocked_percent", waited, "%", WAITING, f"{group_words(group)} wait {percent(waited)} %")
-        elif waited is not None and waited < 15:
+        support_if_loaders_wait(finding, scene)
+        if waited is not None and waited < 15:
             finding.oppose("blocked_percent", waited, "%", 15, f"{group_words(group)} hardly wait for it")
         if not finding.supporting or waited is None or waited < 15:
             continue

@@ -69,6 +69,14 @@ def idle_loaders(scene: Scene) -> float | None:
     return scene.waiting(scene.loaders, "queue") if looks else None
 
 
+def support_if_loaders_wait(finding: Finding, scene: Scene) -> None:
+    """Loaders that wait for a block device speak for every cause that slows one."""
+    waited = disk_wait(scene, scene.loaders)
+    if waited is not None and waited >= WAITING:
+        words = f"{group_words(scene.loaders)} wait {percent(waited)} %"
+        finding.support("blocked_percent", waited, "%", WAITING, words)
+
+
 def oppose_if_loaders_are_ahead(finding: Finding, scene: Scene) -> None:
     """Workers that mostly wait for work contradict every cause that slows loading."""
     ahead = idle_loaders(scene)
