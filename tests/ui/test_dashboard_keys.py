@@ -320,6 +320,12 @@ async def test_panels_can_be_hidden(key: str, words: str) -> None:
         assert words in it.text()
 
 
+async def test_the_process_table_says_that_others_are_hidden() -> None:
+    async with stage() as it:
+        await it.give(replace(THREE, host=replace(THREE.host, hidepid="2")))
+        assert await it.shows("other users' are hidden (hidepid=2)")
+
+
 async def test_the_device_table_says_that_disks_are_told_by_name() -> None:
     async with stage() as it:
         await it.give(replace(THREE, host=replace(THREE.host, sysfs_hidden=True)))

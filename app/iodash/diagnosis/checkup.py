@@ -8,7 +8,7 @@ from iodash.diagnosis.sight import unreadable
 from iodash.formatting.units import bytes_in_words
 from iodash.model.checkup import HostCheck
 from iodash.model.missing import Missing, known
-from iodash.model.remedies import SYS_HIDDEN, see_into_others
+from iodash.model.remedies import SYS_HIDDEN, see_hidden_processes, see_into_others
 
 if TYPE_CHECKING:
     from iodash.model.frame import Frame
@@ -22,7 +22,7 @@ def check_host(frame: Frame) -> tuple[HostCheck, ...]:
         _gpu_driver(frame),
         _gpu_processes(frame),
         _process_io(frame),
-        _namespace(frame),
+        _in_sight(frame),
         _waits(frame),
         _delay_accounting(frame),
         _pressure(frame),
@@ -70,12 +70,14 @@ def _process_io(frame: Frame) -> HostCheck:
     return HostCheck("I/O of processes", f"no permission for {hidden} of {count}", see_into_others(frame.host))
 
 
-def _namespace(frame: Frame) -> HostCheck:
-    if not frame.host.pid_namespace:
-        return HostCheck("processes of the whole host", "ok")
-    return HostCheck(
-        "processes of the whole host", "only those of this container are in sight", "docker run --pid=host"
-    )
+def _in_sight(frame: Frame) -> HostCheck:
+    what, host = "processes of the whole host", frame.host
+    if host.hidepid:
+        status = f"those of other users are hidden (hidepid={host.hidepid})"
+        return HostCheck(what, status, see_hidden_processes(host))
+    if host.pid_namespace:
+        return HostCheck(what, "only those of this container are in sight", "docker run --pid=host")
+    return HostCheck(what, "ok")
 
 
 def _waits(frame: Frame) -> HostCheck | None:

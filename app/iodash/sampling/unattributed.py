@@ -126,7 +126,7 @@ def _dirty(sample: Sample) -> Count:
 def _reasons(old: Sample, new: Sample, processes: Sequence[ProcessRow]) -> set[UnattributedReason]:
     """Who else may have done it."""
     found: set[UnattributedReason] = set()
-    if any(row.read_bytes_per_s is Missing.NO_PERMISSION for row in processes):
+    if new.host.hidepid or any(row.read_bytes_per_s is Missing.NO_PERMISSION for row in processes):
         found.add("no_permission")
     if new.host.pid_namespace:
         found.add("other_container")

@@ -121,6 +121,14 @@ def test_what_helps_is_said_as_in_batch(host: dict[str, Any], remedy: str) -> No
     assert remedy in note
 
 
+def test_hidden_processes_are_no_container_s() -> None:
+    host = Host("node", "6.18", hidepid="invisible")
+    checks = {check.what: check for check in check_host(frame(host=host))}
+    check = checks["processes of the whole host"]
+    assert check.status == "those of other users are hidden (hidepid=invisible)"
+    assert check.remedy == "run as root, or: mount -o remount,hidepid=0 /proc"
+
+
 def test_hidden_sys_is_said_of_the_devices() -> None:
     host = Host("node", "6.18", sysfs_hidden=True)
     checks = {check.what: check for check in check_host(frame(host=host, devices=(device(total=True),)))}

@@ -201,6 +201,8 @@ def test_reasons_name_who_else_may_have_done_it() -> None:
     assert row(worker(), devices=devices, created=5).reasons == ("exited",)
     host = replace(sample(1).host, pid_namespace=True)
     assert row(worker(), devices=devices, host=host).reasons == ("other_container",)
+    hidden = replace(sample(1).host, hidepid="2")
+    assert row(worker(), devices=devices, host=hidden).reasons == ("no_permission",)
 
 
 def test_without_devices_nothing_can_be_left_over() -> None:

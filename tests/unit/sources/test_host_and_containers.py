@@ -103,6 +103,20 @@ def test_the_option_that_hides_others(
     assert hiding_option(tmp_path) == option
 
 
+@pytest.mark.parametrize(
+    ("namespace", "apart"), [("pid:[4026531836]", False), ("pid:[4026532201]", True), (None, True)]
+)
+def test_where_the_kernel_s_process_is_hidden_the_own_namespace_tells(
+    tmp_path: Path, namespace: str | None, apart: bool
+) -> None:
+    procfs = proc_tree(tmp_path)
+    (procfs / "2/comm").unlink()
+    if namespace is not None:
+        (procfs / "self/ns").mkdir(parents=True)
+        (procfs / "self/ns/pid").symlink_to(namespace)
+    assert HostReader(procfs, tmp_path / "sys").read().pid_namespace is apart
+
+
 def test_where_the_first_process_is_in_sight_nobody_is_hidden(tmp_path: Path) -> None:
     procfs = proc_tree(tmp_path)
     write(procfs / "1/stat", "1 (init) S 0")

@@ -12,7 +12,7 @@ from iodash.model.sample import Host
 from iodash.sources.local.containers import container_kind
 from iodash.sources.local.kept_file import KeptFile, read_bytes
 from iodash.sources.local.mounts import MountTable
-from iodash.sources.local.trees import is_own
+from iodash.sources.local.trees import is_of_a_pid_namespace, is_own
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,8 +75,7 @@ class HostReader:
         self._online = KeptFile(sysfs / "devices/system/cpu/online")
         self._kernel = safe_text(read_bytes(procfs / "sys/kernel/osrelease") or os.uname().release)
         self._container: ContainerKind | None = container_kind(procfs, here=is_own(procfs))
-        # The kernel's own second process is in sight exactly where the whole machine is.
-        self._pid_namespace = read_bytes(procfs / "2/comm") != b"kthreadd"
+        self._pid_namespace = is_of_a_pid_namespace(procfs)
         self._may_trace = may_trace()
         self._due = 0.0
         self._seen: _Changing | None = None

@@ -216,6 +216,8 @@ class ProcessesPanel(TablePanel["TableRow"]):
         parts = [f"{listed} of {total}" if listed != total else f"{total}"]
         if is_waiting or choice.threads != frame.threads:
             parts.append("collecting threads" if choice.threads else "collecting processes")
+        if frame.host.hidepid:
+            parts.append(f"other users' are hidden (hidepid={frame.host.hidepid})")
         if choice.filter:
             parts.append(
                 f"{'literal filter' if row_filter(choice.filter).literal_because else 'filter'}: {choice.filter}"

@@ -15,7 +15,7 @@ from iodash.sources.local.gpu.library import absence, find_library
 from iodash.sources.local.gpu.link import SILENT_S, WorkerLink, WorkerOptions
 from iodash.sources.local.gpu.others import OtherGpus
 from iodash.sources.local.gpu.processes import ProcessJoin
-from iodash.sources.local.kept_file import read_bytes
+from iodash.sources.local.trees import is_of_a_pid_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -58,7 +58,7 @@ class GpuReader:
         self._awake_since = 0.0
         self._past_cpu_s = 0.0
         if pid_namespace is None:
-            pid_namespace = read_bytes(procfs / "2/comm") != b"kthreadd"
+            pid_namespace = is_of_a_pid_namespace(procfs)
         self._apart = pid_namespace
         self._join = ProcessJoin(procfs, apart=pid_namespace)
         self._holders = Holders(procfs)
