@@ -11,9 +11,13 @@ from iodash.outputs.console import warn
 from iodash.outputs.folders import config_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from iodash.commands.options import Option
+
+
+_ON_THE_COMMAND_LINE = ("batch", "once", "format", "help", "version")
 
 
 def configured_settings() -> Settings:
@@ -54,7 +58,7 @@ def parse_settings(content: bytes, file: Path) -> tuple[Settings, list[str]]:
     import tomllib
     from argparse import ArgumentTypeError
 
-    from iodash.commands.options import OPTIONS, near
+    from iodash.commands.options import OPTIONS
 
     try:
         table = tomllib.loads(content.decode())
@@ -66,13 +70,22 @@ def parse_settings(content: bytes, file: Path) -> tuple[Settings, list[str]]:
     for key, value in table.items():
         option = by_name.get(key)
         if option is None:
-            faults.append(f"{file}: unknown key {key!r}{near(key, tuple(by_name))}; ignored")
+            faults.append(f"{file}: unknown key {key!r}{_what_else(key, tuple(by_name))}; ignored")
             continue
         try:
             settings = replace(settings, **{option.field: _value(option, value)})
         except (ArgumentTypeError, TypeError) as error:
             faults.append(f"{file}: {key}: {_one_line(str(error))}; ignored")
     return settings, faults
+
+
+def _what_else(key: str, known: Sequence[str]) -> str:
+    """What to write instead of an unknown key."""
+    from iodash.commands.options import near, one_of
+
+    if key in _ON_THE_COMMAND_LINE:
+        return f": --{key} works on the command line only"
+    return near(key, known) or one_of("the keys are", known)
 
 
 def _value(option: Option, value: Any) -> Any:

@@ -96,7 +96,8 @@ def sort_column(text: str) -> str:
 
     if find_column(SORT_COLUMNS, text) is None:
         names = [name for column in SORT_COLUMNS for name in (column.key, column.heading)]
-        raise argparse.ArgumentTypeError(f"there is no column {text!r}{near(text, names)}")
+        known = near(text, names) or one_of("the columns are", [column.heading for column in SORT_COLUMNS])
+        raise argparse.ArgumentTypeError(f"there is no column {text!r}{known}")
     return text
 
 
@@ -121,6 +122,11 @@ def near(text: str, names: Sequence[str]) -> str:
     if not found:
         return ""
     return "; do you mean " + " or ".join(filter(None, (", ".join(found[:-1]), found[-1]))) + "?"
+
+
+def one_of(words: str, names: Sequence[str]) -> str:
+    """`; the columns are a, b, c`: all there are, where nothing resembles what was typed."""
+    return f"; {words} {', '.join(names)}"
 
 
 def text_value(text: str) -> str:

@@ -50,7 +50,8 @@ def test_keys_are_the_long_names_of_the_options(config: Path) -> None:
     [
         ("colour = 1", "unknown key 'colour'"),
         ("dely = 1", "unknown key 'dely'; do you mean delay?"),
-        ("batch = true", "unknown key 'batch'"),
+        ("batch = true", "unknown key 'batch': --batch works on the command line only"),
+        ("nonsense = 1", "unknown key 'nonsense'; the keys are delay, iter, only"),
         ("delay = true", "delay: needs a number or text"),
         ("delay = 0.01", "delay: '0.01' is no delay"),
         ("delay = nan", "delay: 'nan' is no delay"),

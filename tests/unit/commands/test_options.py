@@ -102,7 +102,7 @@ def test_options_of_batch(calls: list[Call], words: str, settings: Settings, out
         ("-p 99999999999999999999", "is no process id"),
         ("-u no-such-user-here", "there is no user 'no-such-user-here'"),
         ("--sort reed", "there is no column 'reed'; do you mean READ"),
-        ("--sort xyzzy", "there is no column 'xyzzy'"),
+        ("--sort xyzzy", "there is no column 'xyzzy'; the columns are PID, TID"),
         ("--format xml -b", "invalid choice: 'xml'"),
         ("--format json", "--format needs -b"),
         ("--bat", "unrecognized arguments: --bat"),
