@@ -414,7 +414,7 @@ def test_a_broken_configuration_is_one_line_and_ignored(tmp_path: Path) -> None:
     (tmp_path / "iodash" / "config.toml").write_text("delay = 0.1\nnonsense = 3\n")
     done = iodash("-b", "--once", "--no-gpu", env=environment(XDG_CONFIG_HOME=str(tmp_path)))
     assert done.returncode == 0
-    assert "unknown key 'nonsense'; ignored" in error_line(done)
+    assert "unknown key 'nonsense'; the keys are delay" in error_line(done)
 
 
 def test_a_snapshot_names_its_files(tmp_path: Path) -> None:
