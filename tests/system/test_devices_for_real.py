@@ -265,11 +265,13 @@ END
 READ = """$PYTHON -c '
 from pathlib import Path
 from iodash.sources.local.devices import DeviceReader
+from iodash.sources.local.host import HostReader
 from iodash.sources.local.system import SystemReader
 reader = DeviceReader(Path("/proc"), Path("/sys"))
 devices, system = reader.read(), SystemReader(Path("/proc"), Path("/sys")).read()
 print(sum(row.total for row in devices) if isinstance(devices, tuple) else devices.value)
-print(len(reader.notes))
+host = HostReader(Path("/proc"), Path("/sys")).read()
+print(host.only_processes, host.sysfs_hidden)
 print(*(value if isinstance(value, int) else value.value for value in (system.memory_total_bytes, system.page_in_kib)))
 ' """
 
@@ -278,12 +280,12 @@ print(*(value if isinstance(value, int) else value.value for value in (system.me
 def test_with_sys_hidden_the_disks_are_still_found_and_it_is_noted() -> None:
     plain = in_namespace(READ).splitlines()
     hidden = in_namespace(f"mount -t tmpfs none /sys; {READ}").splitlines()
-    assert (plain[0], plain[1], hidden[1]) == (hidden[0], "0", "1")
+    assert (plain[0], plain[1], hidden[1]) == (hidden[0], "False False", "False True")
     assert int(plain[0]) >= 1
 
 
 @needs("unshare", "mount")
 def test_a_proc_of_processes_alone_has_reasons_for_all_the_rest() -> None:
-    devices, _, system = in_namespace(f"mount -t proc -o subset=pid proc /proc; {READ}").splitlines()
-    assert devices == "not_in_container"
+    devices, hidden, system = in_namespace(f"mount -t proc -o subset=pid proc /proc; {READ}").splitlines()
+    assert (devices, hidden) == ("not_in_container", "True False")
     assert system == "not_in_container not_in_container"

@@ -326,6 +326,13 @@ async def test_the_process_table_says_that_others_are_hidden() -> None:
         assert await it.shows("other users' are hidden (hidepid=2)")
 
 
+async def test_where_proc_shows_processes_alone_strip_and_devices_say_so() -> None:
+    async with stage(size=(200, 50)) as it:
+        await it.give(replace(THREE, devices=(), host=replace(THREE.host, only_processes=True)))
+        assert await it.shows("SYSTEM  /proc shows processes only (subset=pid): mount -t proc proc /proc")
+        assert it.text().count("shows processes only") == 2
+
+
 async def test_the_device_table_says_that_disks_are_told_by_name() -> None:
     async with stage() as it:
         await it.give(replace(THREE, host=replace(THREE.host, sysfs_hidden=True)))

@@ -25,6 +25,14 @@ def see_into_others(host: Host) -> str:
     return f"run as root, or in a container with {_CONTAINER_FLAGS}"
 
 
+def see_the_machine(host: Host) -> str:
+    """Why nothing but processes is in sight, and what shows the rest (proc(5), subset)."""
+    return (
+        f"{host.procfs} shows processes only (subset=pid): mount -t proc proc {host.procfs}, "
+        "or mount the host's and name it with --procfs"
+    )
+
+
 def see_hidden_processes(host: Host) -> str:
     """What brings the processes of other users into sight that a mount option hides (proc(5), hidepid)."""
     return f"run as root, or: mount -o remount,hidepid=0 {host.procfs}"

@@ -29,8 +29,8 @@ class Host:
     `boot_time` is in Unix seconds. `page_bytes` and `clock_ticks` (per second) are the units of the kernel's page and
     tick counters. `pid_namespace` is true where other processes of the machine are out of sight, `may_trace` where
     iodash may look into every process (CAP_SYS_PTRACE). `hidepid` is the mount option by which the tree `procfs` hides
-    the processes of other users (proc(5)), empty where it doesn't; `sysfs_hidden` is true where no block device is in
-    sight in sysfs.
+    the processes of other users (proc(5)), empty where it doesn't; `only_processes` is true where it shows nothing of
+    the machine (`subset=pid`), `sysfs_hidden` where no block device is in sight in sysfs.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Host:
     may_trace: bool = False
     procfs: str = "/proc"
     hidepid: str = ""
+    only_processes: bool = False
     sysfs_hidden: bool = False
 
 

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from iodash.model.missing import Missing
-from iodash.model.sample import Host
+from iodash.model.sample import Host, IoCounters
 from iodash.sources import Demand
 from iodash.sources.local import LocalSource
 from iodash.sources.local import host as host_module
 from iodash.sources.local import source as source_module
 from iodash.sources.local.kept_file import KeptFile
 from iodash.sources.local.notes import Hidden
+from iodash.sources.local.processes import ProcessReader
 from iodash.sources.local.source import NotAProcTreeError
-from tests.fake_processes import add_process, put
-from tests.trees import proc_tree
+from tests.fake_processes import add_process, io_file, put
+from tests.trees import VMSTAT, proc_tree, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +75,28 @@ def test_threads_and_back(source: LocalSource, procfs: Path) -> None:
     assert threads.threads
     assert threads.processes[42].key.tid == 42
     assert source.sample(Demand()).processes[42].key.tid == 0
+
+
+def test_all_counters_are_of_one_moment_however_long_it_took_to_find_the_processes(
+    source: LocalSource, procfs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met_at = 0.0
+    meet = ProcessReader._meet
+
+    def slowly(reader: ProcessReader, name: str, in_full: bool) -> None:
+        nonlocal met_at
+        meet(reader, name, in_full)
+        time.sleep(0.1)
+        put(procfs / name, io=io_file(0, 0, 0, 0, 4096))
+        write(procfs / "vmstat", VMSTAT.replace(b"pgpgin 1000", b"pgpgin 7000"))
+        met_at = time.monotonic()
+
+    monkeypatch.setattr(ProcessReader, "_meet", slowly)
+    found = source.sample(Demand())
+    assert found.monotonic >= met_at
+    assert isinstance(found.processes[42].io, IoCounters)
+    assert found.processes[42].io.read_bytes == 4096
+    assert found.system.page_in_kib == 7000
 
 
 def test_no_proc_tree(tmp_path: Path) -> None:
@@ -182,6 +205,13 @@ def test_hidden_processes() -> None:
     assert notes(Host("n", "6", procfs="/host/proc", hidepid="2")) == (
         "Other users' processes are hidden, /host/proc is mounted with hidepid=2: "
         "run as root, or: mount -o remount,hidepid=0 /host/proc."
+    )
+
+
+def test_a_proc_of_processes_alone() -> None:
+    assert notes(Host("n", "6", only_processes=True)) == (
+        "Nothing of the machine is in sight, /proc shows processes only (subset=pid): "
+        "mount -t proc proc /proc, or mount the host's and name it with --procfs."
     )
 
 

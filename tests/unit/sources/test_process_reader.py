@@ -6,7 +6,7 @@ import os
 import pwd
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from iodash.model.missing import Count
     from iodash.model.sample import ProcessCounters
 
 HOST = Host("node", "6.18", boot_time=1000.0)
@@ -39,8 +40,11 @@ class Reader:
         self.users = UserNames()
         self.reader = ProcessReader(procfs, self.users, self.budget, local=False, threads=threads)
 
-    def read(self, demand: Demand = FULL, **values: Any) -> Mapping[int, ProcessCounters]:
-        return self.reader.read(demand, HOST, **values)
+    def read(
+        self, demand: Demand = FULL, *, created: Count = Missing.NOT_MEASURED, busy_ticks: Count = Missing.NOT_MEASURED
+    ) -> Mapping[int, ProcessCounters]:
+        self.reader.find(demand, HOST, created)
+        return self.reader.sweep(demand, busy_ticks)
 
     def until(self, condition: Callable[[Mapping[int, ProcessCounters]], bool]) -> Mapping[int, ProcessCounters]:
         """Reads until something that is read beside has arrived."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from iodash.model.sample import ContainerKind
 
 _AGE_S = 5.0
+_OF_THE_MACHINE = ("stat", "meminfo", "diskstats")
 _VISIBLE_TO_ALL = ("0", "off")
 _SYS_PTRACE = 19  # include/uapi/linux/capability.h
 
@@ -61,6 +62,7 @@ class _Changing(NamedTuple):
     delay_accounting: bytes | Missing
     online: bytes | Missing
     hidepid: str
+    only_processes: bool
     sysfs_hidden: bool
 
 
@@ -92,6 +94,7 @@ class HostReader:
             self._delay_accounting.read(),
             self._online.read(),
             hiding_option(self._procfs),
+            not any((self._procfs / name).exists() for name in _OF_THE_MACHINE),
             not self._blocks.is_dir(),
         )
         if seen != self._seen:
@@ -121,6 +124,7 @@ class HostReader:
             may_trace=self._may_trace,
             procfs=str(self._procfs),
             hidepid=seen.hidepid,
+            only_processes=seen.only_processes,
             sysfs_hidden=seen.sysfs_hidden,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from iodash.model.remedies import SEE_THE_HOST, SYS_HIDDEN, see_hidden_processes, see_into_others
+from iodash.model.remedies import SEE_THE_HOST, SYS_HIDDEN, see_hidden_processes, see_into_others, see_the_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +51,8 @@ class Hidden:
             )
         elif self._switched_on:
             yield "IO% counts only for processes that were started after kernel.task_delayacct was switched on."
+        if host.only_processes:
+            yield f"Nothing of the machine is in sight, {see_the_machine(host)}."
         if host.sysfs_hidden:
             yield (
                 f"{SYS_HIDDEN}: which devices are disks, and so the machine's totals, is told by their names. "

@@ -82,32 +82,34 @@ class ProcessReader:
         """Of how many processes the I/O may not be read."""
         return sum(1 for tracked in self._io.denied if tracked.io_state is Missing.NO_PERMISSION)
 
-    def read(
-        self,
-        demand: Demand,
-        host: Host,
-        created: Count = Missing.NOT_MEASURED,
-        busy_ticks: Count = Missing.NOT_MEASURED,
-    ) -> Mapping[int, ProcessCounters]:
-        """The rows by pid (or tid). Raises OSError where the tree can't be listed.
+    def find(self, demand: Demand, host: Host, created: Count = Missing.NOT_MEASURED) -> int:
+        """Opens the files of those who are new. How many there are in all. Raises OSError where nobody can be listed.
 
         Args:
             demand: whose stat files are wanted.
             host: what the units of the counters are.
             created: how many processes the machine has created so far, read just before. While that stays the same
                 nobody new can be there, and `/proc` is listed only now and then.
-            busy_ticks: how many ticks all CPUs together have run processes so far, read just before.
         """
         self._turn += 1
         self._boot_time, self._clock_ticks = host.boot_time, host.clock_ticks
-        born = self._find_born(created)
+        for name in sorted(self._find_born(created), key=int):
+            self._meet(name, demand.every_field)
         self._look_at(demand)
-        self._sweep(born, in_full=demand.every_field)
-        self._pace.set(busy_ticks, host.clock_ticks)
+        return len(self._known)
+
+    def sweep(self, demand: Demand, busy_ticks: Count = Missing.NOT_MEASURED) -> Mapping[int, ProcessCounters]:
+        """The rows by pid (or tid) of those who were found: all counters of bytes from nearly the same moment.
+
+        Args:
+            demand: whose stat files are wanted.
+            busy_ticks: how many ticks all CPUs together have run processes so far, read just before.
+        """
+        self._line_up()
+        self._sweep(in_full=demand.every_field)
+        self._pace.set(busy_ticks, self._clock_ticks)
         self._identify(NAMES_WAIT_IN_FULL_S if demand.every_field else NAMES_WAIT_S)
-        if self._stale:
-            self._io.line_up(self._known.values())
-            self._stale = False
+        self._line_up()
         return dict(self._rows)
 
     def close(self) -> None:
@@ -165,7 +167,13 @@ class ProcessReader:
             self._drop(name)
         return [name for name in listed.difference(self._known) if name.isdigit()]
 
-    def _sweep(self, born: list[str], *, in_full: bool) -> None:
+    def _line_up(self) -> None:
+        if self._stale:
+            self._io.line_up(self._known.values())
+            self._stale = False
+
+    def _sweep(self, *, in_full: bool) -> None:
+        born: list[str] = []
         changed = self._io.find_changed()
         busy = {*(self._io.kept[position] for position in changed), *self._active, *self._io.loose}
         self._active = set()
@@ -257,6 +265,8 @@ class ProcessReader:
             tracked.wants_stat_fd = True
             if self._local:
                 self._read_priority(tracked)
+        if tracked.identity is None:  # the row is made when its names are known
+            return
         if moved or before is not None or tracked.io_priority is not tracked.counters.io_priority:
             self._build(tracked)
 

@@ -28,16 +28,19 @@ from iodash.sources.local.trees import is_own
 from iodash.sources.local.users import UserNames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from iodash.model.details import ProcessDetails
-    from iodash.model.sample import Host, ProcessCounters, ProcessKey, SystemCounters
+    from iodash.model.sample import ProcessKey
     from iodash.sources import Demand
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 _GPU_WAIT_S = 1.0
+_LONG_S = 0.005
+"""How long finding processes may take before the machine's counters are read again, so that all are of one moment."""
+
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -84,6 +87,7 @@ class LocalSource:
         self._hidden = Hidden()
         self._reading = threading.Lock()
         self._closed = False
+        self._rehearsed = False
 
     def sample(self, demand: Demand) -> Sample:
         """Reads everything once. A part that can't be read is missing, and `notes` say why and what to do about it."""
@@ -115,18 +119,24 @@ class LocalSource:
             self._gpu.start()
         failures: list[str] = []
         host = self._host.read()
-        now, monotonic = time.time(), time.monotonic()
         system = self._system.read()
+        reader, count = self._process_reader(demand.threads), system.processes_created
+        looked = time.monotonic()
+        found = _part(lambda: reader.find(demand, host, count), None, "The processes", failures)
+        if not self._rehearsed:
+            self._rehearse()
+        now, monotonic = time.time(), time.monotonic()
+        if monotonic - looked > _LONG_S:
+            system = self._system.read()
         devices = _part(self._devices.read, Missing.NOT_MEASURED, "The devices", failures)
         mounts = _part(self._mounts.read, (), "The network mounts", failures)
-        processes = self._read_processes(demand, host, system, failures)
+        processes = reader.sweep(demand, system.busy_ticks) if found is not None else {}
         if self._wait_for_gpu:
             self._gpu.wait_first(max(0.0, began + _GPU_WAIT_S - time.monotonic()))
             self._wait_for_gpu = False
         gpu_driver, gpus = self._gpu.read(processes.keys())
         self._gpu.start()
         readings = self._members.read(demand.members, demand.threaded)
-        unreadable = self._processes.unreadable if self._processes is not None else 0
         lack = shortage()
         return Sample(
             time=now,
@@ -141,25 +151,24 @@ class LocalSource:
             own=self._own_cost(),
             sample_ms=1000 * (time.monotonic() - began),
             threads=demand.threads,
-            notes=(*failures, *self._hidden.notes(host, unreadable, len(processes), lack)),
+            notes=(*failures, *self._hidden.notes(host, reader.unreadable, len(processes), lack)),
             readings=readings,
             short_of_files=bool(lack),
         )
 
-    def _read_processes(
-        self, demand: Demand, host: Host, system: SystemCounters, failures: list[str]
-    ) -> Mapping[int, ProcessCounters]:
-        if self._processes is None or self._threads != demand.threads:
+    def _rehearse(self) -> None:
+        """Reads once for nothing what is slow the first time, so that the first counters too are of one moment."""
+        self._rehearsed = True
+        _part(self._devices.read, None, "", [])
+        _part(self._mounts.read, None, "", [])
+
+    def _process_reader(self, threads: bool) -> ProcessReader:
+        if self._processes is None or self._threads != threads:
             if self._processes is not None:
                 self._processes.close()
-            self._threads = demand.threads
-            self._processes = ProcessReader(
-                self._procfs, self._users, self._budget, local=self._local, threads=demand.threads
-            )
-        reader = self._processes
-        nothing: Mapping[int, ProcessCounters] = {}
-        created, busy = system.processes_created, system.busy_ticks
-        return _part(lambda: reader.read(demand, host, created, busy), nothing, "The processes", failures)
+            self._threads = threads
+            self._processes = ProcessReader(self._procfs, self._users, self._budget, local=self._local, threads=threads)
+        return self._processes
 
     def _own_cost(self) -> OwnCounters:
         workers_cpu_s, workers_resident = self._gpu.own()

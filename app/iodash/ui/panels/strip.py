@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from iodash.columns.system import SYSTEM_COLUMNS
 from iodash.formatting.units import byte_amount, network_rate
 from iodash.model.missing import Missing, or_zero
+from iodash.model.remedies import see_the_machine
 from iodash.ui.panels.disk_course import CHART_HEIGHT, disk_chart
 from iodash.ui.panels.lines import Line, Lines, fitted, width_of
 
@@ -181,6 +182,8 @@ class StripPanel(Lines):
         if self._shown is None:
             return [[("SYSTEM", "title"), ("  collecting", "quiet")]]
         frame, view = self._shown
+        if frame.host.only_processes:
+            return [fitted([("SYSTEM", "title"), (f"  {see_the_machine(frame.host)}", "quiet")], width)]
         if view.full == self.key:
             every = strip_lines(frame.system, view.lettered, width, most=None)
             return [*every, *interface_lines(frame, view.lettered, width)]

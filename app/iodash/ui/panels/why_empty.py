@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from iodash.model.remedies import see_the_machine
 from iodash.outputs.row_filter import row_filter
 
 if TYPE_CHECKING:
@@ -44,4 +45,9 @@ def why_no_device(choice: Settings, frame: Frame, absent: Sequence[str]) -> list
             "Only partitions, loop, ram or unused zram are here.",
             "Start with --all-devices to see them.",
         ]
-    return [*frame.notes, "No block device can be seen: /proc/diskstats is empty or hidden."]
+    if frame.host.only_processes:
+        return ["No block device can be seen.", see_the_machine(frame.host)]
+    return [
+        f"No block device can be seen: {frame.host.procfs}/diskstats is empty or hidden.",
+        "Mount the host's /proc and name it with --procfs.",
+    ]
