@@ -199,6 +199,39 @@ async def test_a_straggler_is_marked_in_the_table() -> None:
         assert "lags" not in it.line_with("loader worker 0")
 
 
+def by_threads(one: Frame) -> Frame:
+    """Every process as its main thread, which does nothing, and another one that does all."""
+    rows = []
+    for row in one.processes:
+        main = replace(row, key=row.key._replace(tid=row.pid), read_bytes_per_s=0.0)
+        rows += [main, replace(row, key=ProcessKey(row.pid, row.key.start_ticks + 7, 50_000 + row.pid), name="helper")]
+    return replace(one, processes=tuple(rows), threads=True)
+
+
+async def test_by_threads_those_of_the_same_processes_are_marked() -> None:
+    async with stage(Settings(ascii=True, threads=True)) as it:
+        await it.give(by_threads(starved()))
+        marked = [line.strip("*").split()[:2] for line in it.table()[1:] if line.startswith("*")]
+        named = (4120, 4121, 4131, 4132, 4133)
+        assert sorted(marked) == sorted([str(pid), str(tid)] for pid in named for tid in (pid, 50_000 + pid))
+        lagging = [line.strip("*").split()[0] for line in it.table() if line.rstrip().endswith("lags")]
+        assert lagging == ["4132", "4132"]
+
+
+async def test_by_threads_the_job_of_a_member_has_the_sums_of_its_processes() -> None:
+    texts = []
+    for one, choice in ((starved(), Settings()), (by_threads(starved()), Settings(threads=True))):
+        async with stage(choice) as it:
+            await it.give(one)
+            await it.press("down", "down", "enter")
+            assert isinstance(it.app.screen, DetailsScreen)
+            text = it.text()
+            texts.append([line for line in text.splitlines() if re.search(r"│ loader worker|  train.py rank", line)])
+    assert len(texts[0]) == 5
+    assert "200M" in texts[0][1]
+    assert texts[1] == texts[0]
+
+
 async def test_the_details_of_a_member_begin_with_its_job() -> None:
     async with stage() as it:
         await it.give(starved())

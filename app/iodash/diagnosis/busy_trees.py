@@ -41,8 +41,8 @@ class BusyTrees:
     def find(self, tree: Tree, facts: Mapping[ProcessKey, MemberFacts], seconds: float) -> list[ProcessRow]:
         """Their rows in a frame that covers `seconds`."""
         moved = _moved_by_program(tree, facts)
-        rows = {key: row for key in self._activities if (row := tree.rows.get(key.pid)) and _identity(row) == key}
-        rows |= {_identity(tree.rows[pid]): tree.rows[pid] for pid in moved}
+        rows = {key: row for key in self._activities if (row := tree.rows.get(key.pid)) and row.key == key}
+        rows |= {tree.rows[pid].key: tree.rows[pid] for pid in moved}
         activities: dict[ProcessKey, Activity] = {}
         for key, row in rows.items():
             before = self._activities.get(key)
@@ -82,8 +82,3 @@ def _is_own(row: ProcessRow) -> bool:
 def _waits(tree: Tree, row: ProcessRow) -> bool:
     """Whether somebody in a tree is in state D, so that it moves nothing because a device does not answer."""
     return any(one.state == "D" for one in (row, *tree.descendants(row)))
-
-
-def _identity(row: ProcessRow) -> ProcessKey:
-    """A process as it is called whether its threads are shown or not."""
-    return row.key._replace(tid=0)

@@ -12,6 +12,7 @@ from iodash.diagnosis.busy_trees import BusyTrees
 from iodash.diagnosis.devices import DeviceStates
 from iodash.diagnosis.jobs import find_jobs, role_of
 from iodash.diagnosis.members import JobAccount, rank_utils
+from iodash.diagnosis.processes import Processes
 from iodash.diagnosis.scene import SETTLED_S, WINDOW_S, Scene
 from iodash.diagnosis.sight import OutOfSight
 from iodash.diagnosis.signals import measure
@@ -71,6 +72,7 @@ class Diagnosis:
         self._nobody = Line()
         self._busy = BusyTrees()
         self._out_of_sight = OutOfSight()
+        self._processes = Processes()
         self._annotated: dict[ProcessKey, tuple[ProcessRow, str, str, ProcessRow]] = {}
         self._judged: _Judged = ((), None, ())
         self.wanted: frozenset[ProcessKey] = frozenset()
@@ -85,11 +87,12 @@ class Diagnosis:
         if frame.switched:
             jobs, verdict, verdicts = self._judged
             return replace(frame, jobs=tuple(map(_unmeasured, jobs)), verdict=verdict, verdicts=verdicts)
-        frame = self._judge_jobs(frame)
+        frame = self._judge_jobs(frame, replace(frame, processes=self._processes.of(frame), threads=False))
         self._judged = frame.jobs, frame.verdict, frame.verdicts
         return frame
 
-    def _judge_jobs(self, frame: Frame) -> Frame:
+    def _judge_jobs(self, shown: Frame, frame: Frame) -> Frame:
+        """The shown frame as it is completed. `frame` is the same with a row for each process."""
         self._out_of_sight.look(frame)
         jobs = find_jobs(frame, frame.readings.facts, self._pinned, self._busy)
         self.wanted = frozenset([row.key for job in jobs for row in job.rows][:_WANTED_MEMBERS])
@@ -98,14 +101,14 @@ class Diagnosis:
             self._cases.clear()
             self._annotated.clear()
             verdict = self._without_jobs(frame)
-            return replace(frame, verdict=verdict, verdicts=() if verdict is None else (verdict,))
+            return replace(shown, verdict=verdict, verdicts=() if verdict is None else (verdict,))
         self._nobody = Line()
         cases = {job.name: self._cases.get(job.name) or _Case() for job in jobs}
         self._cases = cases
         verdicts = tuple(self._judge(frame, job, cases[job.name]) for job in jobs)
         return replace(
-            frame,
-            processes=self._with_roles(frame, jobs),
+            shown,
+            processes=self._with_roles(shown, jobs),
             jobs=tuple(cases[job.name].account.row(frame, job) for job in jobs),
             verdict=worst(verdicts),
             verdicts=verdicts,
@@ -142,18 +145,19 @@ class Diagnosis:
         return case.line.take(judge(scene))
 
     def _with_roles(self, frame: Frame, jobs: tuple[Job, ...]) -> tuple[ProcessRow, ...]:
-        roles: dict[ProcessKey, tuple[str, str]] = {}
+        """The rows of a frame with the jobs that they belong to. A thread has the part of its process."""
+        roles: dict[int, tuple[str, str]] = {}
         for job in jobs:
             for rank in job.ranks:
-                roles[rank.row.key] = (job.name, role_of(rank, job.label))
+                roles[rank.row.pid] = (job.name, role_of(rank, job.label))
                 for number, worker in enumerate(rank.workers):
-                    roles[worker.key] = (job.name, f"loader worker {number}")
+                    roles[worker.pid] = (job.name, f"loader worker {number}")
             for row in job.others:
-                roles[row.key] = (job.name, "launcher" if row.key.pid == job.root else "helper")
+                roles[row.pid] = (job.name, "launcher" if row.key.pid == job.root else "helper")
         annotated: dict[ProcessKey, tuple[ProcessRow, str, str, ProcessRow]] = {}
         rows: list[ProcessRow] = []
         for row in frame.processes:
-            found = roles.get(row.key)
+            found = roles.get(row.key.pid)
             if found is None:
                 rows.append(row)
                 continue

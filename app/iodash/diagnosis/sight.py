@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iodash.diagnosis.activity import follow
+from iodash.diagnosis.processes import processes_of
 from iodash.formatting.units import byte_rate_in_words
 from iodash.model.missing import Missing, or_zero
 from iodash.model.remedies import SEE_THE_HOST, see_hidden_processes, see_into_others
@@ -33,9 +34,7 @@ class OutOfSight:
 
 def unreadable(frame: Frame) -> tuple[int, int]:
     """Of how many processes the I/O may not be read, and how many there are. Kernel threads train nothing."""
-    programs = [row for row in frame.processes if not row.kernel_thread]
-    if frame.threads:
-        programs = [row for row in programs if row.key.tid in (0, row.key.pid)]
+    programs = [row for row in processes_of(frame) if not row.kernel_thread]
     hidden = [row for row in programs if row.read_bytes_per_s is Missing.NO_PERMISSION]
     return len(hidden), len(programs)
 

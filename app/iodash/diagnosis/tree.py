@@ -27,7 +27,7 @@ class Tree:
     """The processes of a frame by pid, with their children."""
 
     def __init__(self, rows: Iterable[ProcessRow]) -> None:
-        self.rows: dict[int, ProcessRow] = {row.key.pid: row for row in rows if row.key.tid in (0, row.key.pid)}
+        self.rows: dict[int, ProcessRow] = {row.key.pid: row for row in rows}
         self.children: defaultdict[Count, list[ProcessRow]] = defaultdict(list)
         for row in self.rows.values():
             self.children[row.ppid].append(row)

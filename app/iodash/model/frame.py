@@ -151,7 +151,7 @@ class ProcessRow:
     """A process, or one of its threads in thread mode (`key.tid` is set then).
 
     Byte rates are of the process alone, never of children it waited for. Totals are since iodash started.
-    `gpus` are GPU indexes; it is missing where no driver answers.
+    `gpus` are GPU indexes; it is missing where no driver answers. A thread has the `job` and `role` of its process.
     """
 
     key: ProcessKey
@@ -252,7 +252,7 @@ class JobRow:
 
     Rates and totals add up every member once. Totals are since the job was first seen and survive workers that come
     and go. `stragglers` are workers far behind their siblings, or ranks that the others wait for. `root` is the topmost
-    process that belongs to it.
+    process that belongs to it. Keys are those of processes, also where the rows of the frame are threads.
     """
 
     name: str

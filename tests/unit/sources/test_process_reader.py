@@ -449,3 +449,16 @@ def test_threads_have_rows_by_their_own_numbers(tmp_path: Path, make: Callable[.
     again = reader.read(Demand(threads=True, visible=frozenset({found[77].key})))
     assert again[77].io == IoCounters(8, 0, 0, 0, 0, 0, 0)
     assert again[42] is found[42]
+
+
+def test_of_a_process_whose_threads_are_shown_the_main_one_is_looked_at(
+    tmp_path: Path, make: Callable[..., Reader]
+) -> None:
+    directory = add_process(tmp_path, 42)
+    reader = make(threads=True)
+    process = reader.read(Demand(threads=True))[42].key._replace(tid=0)
+    for _ in range(12):
+        reader.read(Demand(threads=True))
+    put(directory / "task" / "42", stat=stat_file(42, state="D"))
+    rows = reader.read(Demand(threads=True, members=frozenset({process})))
+    assert getattr(rows[42].stat, "state", None) == "D"

@@ -149,7 +149,7 @@ class ProcessReader:
 
     def _look_at(self, demand: Demand) -> None:
         for key in demand.visible | demand.members:
-            tracked = self._known.get(str(key.tid if self._threads else key.pid))
+            tracked = self._known.get(str((key.tid or key.pid) if self._threads else key.pid))
             if tracked is not None:
                 self._active.add(tracked)
                 if self._local:

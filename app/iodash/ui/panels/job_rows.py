@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from iodash.columns.processes import label
+from iodash.diagnosis.processes import cache_hits, summed
 from iodash.model.missing import Missing
 from iodash.outputs.select import order_processes, pick_processes
-from iodash.sampling.counters import cache_hit_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from iodash.model.frame import Frame, JobRow, ProcessRow
-    from iodash.model.missing import Number, Text
+    from iodash.model.missing import Text
     from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
 
@@ -36,8 +35,6 @@ _SUMS = (
     "gpu_sm_percent",
 )
 """The fields of a job row that are sums over its processes."""
-
-_summed = attrgetter(*_SUMS)
 
 _FEWEST_LISTED = 2
 """A single process needs no row above it."""
@@ -153,15 +150,14 @@ def whole_job(job: JobRow, rows: Sequence[ProcessRow]) -> ProcessRow:
     workers that ended are part of. The cache hits are worked out from the sums.
     """
     root = next((row for row in rows if row.key == job.root), rows[0])
-    columns = zip(*(_summed(row) for row in rows), strict=True)
-    sums: dict[str, Any] = {name: _sum(values) for name, values in zip(_SUMS, columns, strict=True)}
+    sums = summed(rows, _SUMS)
     states = {row.state for row in rows}
     return replace(
         root,
         name=job.label,
         role=job_words(job),
         state=next((state for state in ("D", "R") if state in states), root.state),
-        cache_hit_percent=_cache_hits(rows, sums["read_bytes_per_s"], sums["logical_read_bytes_per_s"]),
+        cache_hit_percent=cache_hits(rows, sums),
         read_bytes_total=job.read_bytes_total,
         write_bytes_total=job.write_bytes_total,
         io_priority=_common(row.io_priority for row in rows),
@@ -171,18 +167,6 @@ def whole_job(job: JobRow, rows: Sequence[ProcessRow]) -> ProcessRow:
         gpus_guessed=any(row.gpus_guessed for row in rows),
         **sums,
     )
-
-
-def _sum(values: Sequence[Any]) -> Any:
-    known = [value for value in values if value.__class__ is not Missing]
-    return sum(known) if known else values[0]
-
-
-def _cache_hits(rows: Iterable[ProcessRow], fetched: Number, asked: Number) -> Number:
-    """Share of the bytes read by calls that storage did not deliver, in percent."""
-    if any(row.cache_hit_percent is Missing.UNSUPPORTED for row in rows):
-        return Missing.UNSUPPORTED
-    return cache_hit_percent(asked, fetched)
 
 
 def _common(values: Iterable[Any]) -> Any:

@@ -24,9 +24,16 @@ def named_devices(frame: Frame) -> frozenset[str]:
 
 
 def named_processes(frame: Frame) -> frozenset[ProcessKey]:
-    """The processes that the worst verdict names, and the ranks and loader workers of the job that it is about."""
+    """The processes that the worst verdict names, and the ranks and loader workers of the job that it is about.
+
+    Where threads are shown, the threads of all of them.
+    """
     verdict = _accusation(frame)
     if verdict is None:
         return frozenset()
     members = [key for job in frame.jobs if job.name == verdict.job for key in job.ranks + job.workers]
-    return frozenset([*verdict.processes, *members])
+    named = frozenset([*verdict.processes, *members])
+    if not frame.threads:
+        return named
+    pids = {key.pid for key in named}
+    return frozenset(row.key for row in frame.processes if row.pid in pids)

@@ -68,7 +68,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
         self._is_listing = False
         self._followed: TableRow | None = None
         self._jobs = OpenJobs()
-        self._lagging: frozenset[ProcessKey] = frozenset()
+        self._lagging: frozenset[int] = frozenset()
         self._foot_left = 0
 
     def wanted_lines(self, frame: Frame, width: int) -> int:
@@ -133,7 +133,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
 
     def _show(self, listing: Listing, view: View) -> None:
         frame = listing.frame
-        self._lagging = frozenset(key for job in frame.jobs for key in job.stragglers)
+        self._lagging = frozenset(key.pid for job in frame.jobs for key in job.stragglers)
         self._jobs.look(listing, self._table.room)
         rows = self._jobs.laid_out(listing)
         selected = self._table.selected or self._followed
@@ -165,12 +165,12 @@ class ProcessesPanel(TablePanel["TableRow"]):
         for identity in (row.key, key):
             if self._table.selected is None:
                 self._table.select(identity)
-        if self._table.selected is None and not isinstance(row, JobGroup):
-            self._select_job_of(row)
+        if self._table.selected is None and key is not None and not isinstance(row, JobGroup):
+            self._select_job_of(row, key)
 
-    def _select_job_of(self, row: ProcessRow) -> None:
+    def _select_job_of(self, row: ProcessRow, key: ProcessKey) -> None:
         group = self._group_of(row)
-        if group is not None and row.key in group.job.members and not self._jobs.is_open(group):
+        if group is not None and key in group.job.members and not self._jobs.is_open(group):
             self._table.select(group.key)
 
     @property
@@ -355,7 +355,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
             words = [f"{lagging} lag{'s' if lagging == 1 else ''}"] if lagging else []
             reads = row.total.read_bytes_per_s
         else:
-            words = ["lags"] if row.key in self._lagging else []
+            words = ["lags"] if row.pid in self._lagging else []
             reads = row.read_bytes_per_s
         if isinstance(reads, Missing):
             words.append(reads.words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iodash.columns.processes import label
+from iodash.diagnosis.processes import processes_of
 from iodash.formatting.units import byte_amount, percent
 from iodash.model.missing import Missing
 from iodash.ui.panels.lines import Line, fitted
@@ -30,7 +31,7 @@ def job_lines(frame: Frame, view: View, key: ProcessKey, width: int) -> list[Lin
     if job is None:
         return []
     ellipsis = "~" if view.ascii else "…"
-    rows = {row.pid: row for row in frame.processes if row.tid in (0, row.pid)}
+    rows = {row.pid: row for row in processes_of(frame)}
     units = view.lettered
     gpus = f"  GPU {' '.join(map(str, job.gpus))}" if job.gpus else ""
     count = len(job.members)
