@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from iodash.commands.options import OPTIONS, add_options, settings_of
 from iodash.commands.stream import Stream
 from iodash.commands.trees import open_source
-from iodash.model.settings import Settings
+from iodash.config import configured_settings
 from iodash.outputs.console import emit_lines
 from iodash.outputs.snapshot import check_free, split_name, write_snapshot
 from iodash.sources import Demand
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         Failure: the machine can't be read, or the files not be written.
     """
-    settings = settings_of(arguments, Settings())
+    settings = settings_of(arguments, configured_settings())
     directory, name = (None, None) if arguments.file is None else split_name(arguments.file)
     if name is not None:
         check_free(directory, name)

@@ -37,6 +37,7 @@ class Stream:
         self._monitor = Monitor(source, delay, pinned)
         self._monitor.demand = demand
         self._showing = False
+        self._is_enough = False
         self._stopped: Stopped | None = None
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -74,6 +75,10 @@ class Stream:
         if self._stopped is not None:
             raise self._stopped
 
+    def enough(self) -> None:
+        """The frame that is being shown is the last one."""
+        self._is_enough = True
+
     async def _run(
         self, show: Callable[[Frame], None], limit: int | None, since_boot: Callable[[Frame], bool] | None
     ) -> None:
@@ -89,7 +94,7 @@ class Stream:
         async for frame in self._monitor.frames():
             self._show(show, frame)
             shown += 1
-            if shown == limit or self._stopped is not None:
+            if shown == limit or self._is_enough or self._stopped is not None:
                 return
 
     def _show(self, function: Callable[[Frame], T], frame: Frame) -> T:

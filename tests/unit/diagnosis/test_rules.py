@@ -398,6 +398,19 @@ def test_checkpoints_with_a_long_period_are_remembered_between_them() -> None:
     assert FED.verdict(frames).cause == "checkpoint_write"
 
 
+def test_what_holds_a_gpu_for_fed_is_the_limit_that_stands_beside_it() -> None:
+    for util, limit in ((98.0, 95.0), (92.0, 90.0)):
+        evidence = Story(util=util, gpu={"power_watts": 650.0}, devices=(IDLE_DISK,)).verdict().evidence
+        (found,) = (item for item in evidence if item.signal == "util_percent")
+        assert (found.value, found.threshold) == (util, limit)
+
+
+def test_disk_and_cpu_together_are_no_more_than_all_the_time() -> None:
+    story = replace(INLINE_IO, main_member={**INLINE_IO.main_member, "main_thread_cpu_percent": 60.0})
+    (found,) = (item for item in story.verdict().evidence if item.signal == "main_busy_percent")
+    assert found.value == 100.0
+
+
 def test_an_asynchronous_checkpoint_leaves_the_gpu_fed() -> None:
     story = Story(util=98.0, gpu={"power_watts": 650.0}, devices=(IDLE_DISK,), main={"write_bytes_per_s": 300.0 * MIB})
     assert story.verdict().cause == "gpu_fed"

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
 
 FED = 95.0
-"""Mean utilisation from which nothing holds the GPUs back; from 90 on with little confidence."""
+"""Mean utilisation from which nothing holds the GPUs back."""
+
+NEARLY_FED = 90.0
+"""The same with little confidence."""
 
 BOUND = 80.0
 """CPU use of a thread from which nothing but its CPU holds it up."""
@@ -100,11 +103,11 @@ def gpu_resident_idle(scene: Scene) -> Finding | None:
 def gpu_fed(scene: Scene) -> Finding | None:
     """Nothing holds the GPUs back."""
     idle = scene.idle
-    if idle is None or idle > 100 - 90:
+    if idle is None or idle > 100 - NEARLY_FED:
         return None
     finding = Finding("gpu_fed")
     util = 100 - idle
-    finding.support("util_percent", util, "%", FED, f"utilisation is {percent(util)} %")
+    finding.support("util_percent", util, "%", FED if util >= FED else NEARLY_FED, f"utilisation is {percent(util)} %")
     if util >= FED:
         gaps = scene.mean(lambda moment: moment.gap_share) or 0.0
         finding.support("gap_percent", gaps, "%", 5, f"{percent(gaps)} % of the driver's samples show a gap")

@@ -103,7 +103,7 @@ def inline_loading(scene: Scene) -> Finding | None:
     cpu = scene.of("ranks", "main_cpu")
     if cpu is None:
         cpu = scene.of("ranks", "cpu")
-    busy = (waited or 0.0) + (cpu or 0.0)
+    busy = min(100.0, (waited or 0.0) + (cpu or 0.0))  # both are looked at apart, and may add up to a little more
     idle = scene.idle
     if busy >= (60 if idle is None else max(25, 0.5 * idle)):
         what = f"disk {percent(waited or 0)} %, CPU {percent(cpu or 0)} %"
