@@ -124,7 +124,7 @@ class _Past:
         )
 
     def steady(self, suspect: str) -> bool:
-        """Whether the same suspicion has lasted long enough, or is the state already."""
+        """Whether the same suspicion has lasted long enough, or is the state already. To be told of every interval."""
         self.suspect_intervals = self.suspect_intervals + 1 if suspect == self.suspect else 1
         self.suspect = suspect
         return self.state == suspect or self.suspect_intervals >= _STEADY_INTERVALS
@@ -167,11 +167,13 @@ def _judge(row: DeviceRow, past: _Past, limit: _Limited | None, seconds: float) 
     operations = _operations(row)
     if isinstance(operations, Missing):
         past.stalled_s = 0.0
+        past.steady("")
         if isinstance(row.in_flight, int) and row.in_flight > 0 and operations is Missing.UNSUPPORTED:
             return "busy", f"{row.in_flight} waiting for an answer; it counts nothing else"
         return operations, _MISSING_REASONS.get(operations, operations.words)
     stalled = _stalled(row, operations, past, seconds)
     if stalled is not None:
+        past.steady("stalled")
         return stalled
     if not operations and not or_zero(row.in_flight) and not or_zero(row.util_percent):
         past.steady("")
@@ -179,11 +181,9 @@ def _judge(row: DeviceRow, past: _Past, limit: _Limited | None, seconds: float) 
     waits = _waits(row, past, seconds)
     share = past.share_of_best(operations, or_zero(row.read_bytes_per_s) + or_zero(row.write_bytes_per_s))
     found = _queued(row) or _saturated(row, past, waits, share) or _throttled(past, limit) or _slow(past, waits, share)
-    if found is not None:
-        if found[0] == "queued" or past.steady(str(found[0])):
-            return found
-    else:
-        past.steady("")
+    lasting = past.steady("" if found is None else str(found[0]))
+    if found is not None and (lasting or found[0] == "queued"):
+        return found
     _learn(row, past)
     util = or_zero(row.util_percent)
     if util >= (_BUSY_LEAVE_PERCENT if past.state == "busy" else _BUSY_PERCENT):

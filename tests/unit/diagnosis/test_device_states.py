@@ -193,6 +193,35 @@ def test_one_bad_interval_is_not_called_saturated_or_slow() -> None:
     assert disk.interval(reads=100, wait=0.3, util=3).state == "ok"
 
 
+@pytest.mark.parametrize(
+    ("between", "state"),
+    [
+        ({"reads": 500, "wait": 128, "util": 100, "in_flight": 64}, "queued"),
+        ({"util": 100, "in_flight": 3}, "stalled"),
+        ({}, "idle"),
+        ({"reads": 100, "wait": 0.3, "util": 3}, "ok"),
+    ],
+)
+def test_what_lies_between_two_bad_intervals_parts_them(between: dict[str, Any], state: object) -> None:
+    disk = Disk(slots=64)
+    disk.interval(reads=10000, wait=0.2, util=89)
+    disk.light_load()
+    assert disk.interval(reads=50, wait=20, util=70).state == "ok"
+    assert disk.interval(**between).state == state
+    assert [disk.interval(reads=50, wait=20, util=70).state for _ in range(2)] == ["ok", "slow"]
+
+
+def test_an_interval_that_was_not_measured_parts_two_bad_ones_too() -> None:
+    disk = Disk()
+    disk.interval(reads=10000, wait=0.2, util=89)
+    disk.light_load()
+    assert disk.interval(reads=50, wait=20, util=70).state == "ok"
+    fallen = device_counters("nvme0n1", reads=1)
+    (row,) = judged(disk.states, sample(1, devices=(disk.counters,)), sample(2, devices=(fallen,)))
+    assert row.state is Missing.RESET
+    assert [disk.interval(reads=50, wait=20, util=70).state for _ in range(2)] == ["ok", "slow"]
+
+
 def test_without_a_light_past_only_very_long_waits_in_a_queue_saturate() -> None:
     disk = Disk()
     assert [disk.interval(reads=1000, wait=30, util=100).state for _ in range(2)] == ["busy", "saturated"]
