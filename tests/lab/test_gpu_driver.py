@@ -51,6 +51,11 @@ def test_instances_that_may_not_be_seen_cost_nothing_else(stage: Stage, call: st
     assert [(record["index"], record["status"]) for record in records] == [(0, "ok"), (1, "ok")]
 
 
+def test_instances_are_told_apart_even_where_the_driver_names_none(stage: Stage) -> None:
+    stage.play({**MIG, "fail0.nvmlDeviceGetUUID": 999})
+    assert len({record["uuid"] for record in stage.driver().poll()}) == 4
+
+
 def test_an_instance_that_fails_is_in_trouble_by_itself(stage: Stage) -> None:
     stage.play({**MIG, "gpu0.gpm": 1, "fail0.nvmlDeviceGetGpuInstanceId": 999})
     assert [record["status"] for record in stage.driver().poll()] == ["ok", "ok", "ok", "ok"]

@@ -159,7 +159,7 @@ def test_mig_instances_are_rows_without_utilisation(stage: Stage) -> None:
     _, gpus = until(stage.reader(floor_s=0.11), lambda d, g: len(g) == 4 and g[1].sm_active_percent == 40)
     parent, small, large, plain = gpus
     assert [gpu.mig for gpu in gpus] == ["enabled", "1g.5gb", "3g.20gb", Missing.OFF]
-    assert [gpu.index for gpu in gpus] == [0, 0, 0, 1]
+    assert [(gpu.index, gpu.instance) for gpu in gpus] == [(0, None), (0, 0), (0, 1), (1, None)]
     assert parent.util_percent is small.util_percent is large.util_percent is Missing.UNSUPPORTED
     assert (small.memory_used_bytes, small.memory_total_bytes) == (2 * GIB, 5 * GIB)
     assert small.uuid.startswith("MIG-a")

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from iodash.model.frame import DeviceRow, Frame, GpuRow, OwnCost, ProcessRow, SystemRow, UnattributedRow
+from iodash.model.missing import Missing
 from iodash.model.sample import GpuDriver, GpuProcess, Host, ProcessKey
 from iodash.sampling.history import History
 from iodash.ui.view import View
@@ -87,6 +88,32 @@ def gpu(index: int = 0, **values: Any) -> GpuRow:
     )
     assert isinstance(row, GpuRow)
     return replace(row, **values)
+
+
+def divided_gpu(*users: int) -> tuple[GpuRow, ...]:
+    """GPU 0 in MIG mode with an instance for the process of each of `users`, as the driver reports them."""
+    unread: dict[str, Any] = {"util_percent": Missing.UNSUPPORTED, "sm_active_percent": Missing.UNSUPPORTED}
+    whole = gpu(0, mig="enabled", processes_note="its processes are those of its instances", **unread)
+    instances = (
+        gpu(
+            0,
+            **unread
+            | {
+                "uuid": f"MIG-{number}",
+                "name": "NVIDIA H200 MIG 1g.18gb",
+                "mig": "1g.18gb",
+                "instance": number,
+                "memory_used_bytes": (number + 1) * GIB,
+                "memory_total_bytes": 18 * GIB,
+                "sm_active_percent": 90.0 / (number + 1),
+                "power_watts": Missing.UNSUPPORTED,
+                "temperature_celsius": Missing.UNSUPPORTED,
+                "processes": (gpu_process(pid),),
+            },
+        )
+        for number, pid in enumerate(users)
+    )
+    return whole, *instances
 
 
 def gpu_process(pid: int, **values: Any) -> GpuProcess:

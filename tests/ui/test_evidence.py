@@ -18,9 +18,9 @@ from iodash.ui.screens.dashboard import Dashboard
 from iodash.ui.screens.details import DetailsScreen
 from iodash.ui.screens.evidence import EvidenceScreen
 from iodash.ui.screens.evidence_lines import amount, evidence_lines
-from iodash.ui.screens.evidence_plots import axis_lines
+from iodash.ui.screens.evidence_plots import axis_lines, tracks_of
 from iodash.ui.screens.job_lines import family
-from tests.ui.frames import GIB, MIB, NOW, device, frame, gpu, process, system, view
+from tests.ui.frames import GIB, MIB, NOW, device, divided_gpu, frame, gpu, process, system, view
 from tests.ui.scripted import Stage, busy, stage
 
 SIZES = [(200, 60), (120, 40), (80, 24), (60, 16)]
@@ -366,3 +366,10 @@ def test_the_times_beneath_the_plots_stand_apart(room: int, seconds: float) -> N
     line = "".join(text for text, _ in axis_lines(0, room, seconds, 10.0, ascii=False)[1])
     assert len(line) == room
     assert re.fullmatch(r" *(-\d+ (h|min|s)( \d+ (min|s))? +)+now", line)
+
+
+def test_of_a_divided_gpu_a_job_is_shown_its_own_instance_alone() -> None:
+    whole, *instances = divided_gpu(4120, 9, 4121)
+    one = replace(starved(), gpus=(whole, *(replace(row, util_percent=50.0) for row in instances)))
+    labels = [track.label for track in tracks_of(one, view(one), VERDICT, 30, 1.0)]
+    assert [label for label in labels if label.startswith("GPU")] == ["GPU 0.mig0", "GPU 0.mig2"]

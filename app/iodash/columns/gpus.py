@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 GPU_COLUMNS: tuple[Column[GpuRow], ...] = (
     Column("index", "GPU", "", 3, whole, "The driver's index, not CUDA's.", keep=100),
+    Column("instance", "INST", "", 4, plain, "Number of a MIG instance on its GPU."),
     Column("uuid", "UUID", "", 40, plain, "The GPU's own id.", is_text=True),
     Column("name", "NAME", "", 16, plain, "Model.", keep=50, is_text=True),
     Column("status", "STATUS", "", 13, plain, "ok, lost, asleep, no_permission or error.", is_text=True),

@@ -36,7 +36,9 @@ def _gpu_driver(frame: Frame) -> HostCheck:
     driver = frame.gpu_driver
     if driver.status == "ok":
         version = f", driver {driver.version}" if driver.version else ""
-        return HostCheck("GPUs", f"ok, {len(frame.gpus)} seen{version}")
+        instances = sum(gpu.instance is not None for gpu in frame.gpus)
+        divided = f", {instances} MIG instance{'s' * (instances > 1)}" if instances else ""
+        return HostCheck("GPUs", f"ok, {frame.gpu_count} seen{divided}{version}")
     remedies = {
         "no_library": "install the NVIDIA driver",
         "not_loaded": "load the NVIDIA kernel module (modprobe nvidia) or look at dmesg why it does not load",
@@ -54,7 +56,7 @@ def _gpu_driver(frame: Frame) -> HostCheck:
 
 
 def _gpu_processes(frame: Frame) -> HostCheck | None:
-    notes = sorted({gpu.processes_note for gpu in frame.gpus if gpu.processes_note})
+    notes = sorted({gpu.processes_note for gpu in frame.gpus if gpu.processes_note and gpu.mig != "enabled"})
     hidden = any(isinstance(gpu.processes, Missing) for gpu in frame.gpus)
     if not frame.gpus:
         return None

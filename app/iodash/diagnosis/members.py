@@ -115,11 +115,10 @@ class JobAccount:
 
 def rank_utils(frame: Frame, job: Job) -> dict[ProcessKey, float]:
     """Utilisation of the GPUs of each rank, in percent, as far as it is known."""
-    by_index = {gpu.index: known(gpu.util_percent) for gpu in frame.gpus}
     utils: dict[ProcessKey, float] = {}
     for rank in job.ranks:
         gpus = () if isinstance(rank.row.gpus, Missing) else rank.row.gpus
-        util = mean(by_index.get(index) for index in gpus)
+        util = mean(known(gpu.util_percent) for gpu in frame.gpus if gpu.concerns(gpus, (rank.row.key.pid,)))
         if util is not None:
             utils[rank.row.key] = util
     return utils

@@ -138,7 +138,8 @@ def measure(
     `job` may be that part of a job which is looked at; bytes and CPU are those of `all_rows`. Workers in `dormant` are
     left out of the means: those of another loader, which is not asked at present.
     """
-    gpus = [gpu for gpu in frame.gpus if gpu.index in job.gpus and gpu.status == "ok"]
+    pids = {row.key.pid for row in job.rows}
+    gpus = [gpu for gpu in frame.gpus if gpu.status == "ok" and gpu.concerns(job.gpus, pids)]
     ranks = [rank.row for rank in job.ranks]
     workers = [row for row in job.workers if row.key not in dormant]
     rows = all_rows or job.rows

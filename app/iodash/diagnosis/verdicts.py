@@ -161,7 +161,7 @@ def no_job(frame: Frame, pinned: frozenset[int] = frozenset(), out_of_sight: flo
         summary = f"no process has PID {numbers}, or it has ended"
         return Verdict("no_gpu_work", "high", summary, (), "give the PID of one that runs", frame.interval_s)
     if frame.gpus and frame.gpu_driver.status == "ok":
-        count = len(frame.gpus)
+        count = frame.gpu_count
         summary = f"no process uses {'the GPU' if count == 1 else f'any of the {count} GPUs'}"
         advice = "start the job; in a container, --pid=host shows the processes of others"
         return Verdict("no_gpu_work", "high", summary, (), advice, frame.interval_s)

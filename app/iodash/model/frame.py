@@ -12,6 +12,8 @@ from iodash.model.members import JobRows
 from iodash.model.missing import Missing
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from iodash.model.missing import Count, Number, Text
     from iodash.model.sample import DeviceKind, GpuDriver, GpuProcess, GpuStatus, Host, ProcessKey
 
@@ -211,7 +213,10 @@ class UnattributedRow:
 
 @dataclass(frozen=True, slots=True)
 class GpuRow:
-    """One GPU or MIG instance. `util_samples` are (seconds before the frame's end, percent), oldest first."""
+    """One GPU or MIG instance. `util_samples` are (seconds before the frame's end, percent), oldest first.
+
+    An instance has the `index` of the GPU that it is a part of; `instance` is its number there, None for a whole GPU.
+    """
 
     index: int
     uuid: str
@@ -244,6 +249,23 @@ class GpuRow:
     processes: tuple[GpuProcess, ...] | Missing
     message: str = ""
     processes_note: str = ""
+    instance: int | None = None
+
+    @property
+    def number(self) -> str:
+        """What tells it from the others of its host: `0`, or `0.mig1` for an instance."""
+        return str(self.index) if self.instance is None else f"{self.index}.mig{self.instance}"
+
+    def concerns(self, gpus: Container[int], pids: Container[int]) -> bool:
+        """Whether processes `pids`, which are on the GPUs of indexes `gpus`, are on this one.
+
+        A GPU that is divided concerns those on any of its instances, an instance only those on itself.
+        """
+        if self.index not in gpus or self.instance is None:
+            return self.index in gpus
+        return not isinstance(self.processes, Missing) and any(
+            one.visible and one.pid in pids for one in self.processes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +368,11 @@ class Frame:
     jobs: tuple[JobRow, ...] = ()
     short_of_files: bool = False
     switched: bool = False
+
+    @property
+    def gpu_count(self) -> int:
+        """How many GPUs there are, instances not counted."""
+        return len({gpu.index for gpu in self.gpus})
 
 
 Row: TypeAlias = SystemRow | DeviceRow | ProcessRow | GpuRow

@@ -299,7 +299,8 @@ class GpuCounters:
     """One GPU (or MIG instance) at one instant. Gauges as the driver gives them; `*_total` are counters.
 
     `read_at` is the monotonic time of this GPU's reading, `util_samples` the driver's own samples since the previous
-    poll as (monotonic seconds, percent). Energy is in joules, PCIe and NVLink totals in bytes.
+    poll as (monotonic seconds, percent). Energy is in joules, PCIe and NVLink totals in bytes. `instance` is the number
+    of a MIG instance on its GPU (the `Device N` of `nvidia-smi -L`), None for a whole GPU.
     """
 
     index: int
@@ -339,6 +340,7 @@ class GpuCounters:
     pcie_width: Count
     processes: tuple[GpuProcess, ...] | Missing
     processes_note: str = ""
+    instance: int | None = None
     engines: tuple[EngineCounters, ...] = ()
 
     def unmeasured(self, reason: Missing, status: GpuStatus, message: str) -> GpuCounters:
@@ -380,6 +382,7 @@ class GpuCounters:
             pcie_generation=reason,
             pcie_width=reason,
             processes=reason,
+            instance=self.instance,
         )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NOT_IN_CSV = frozenset(
     {
         *("name", "kind", "major", "minor", "mounts", "backed_by", "state_reason", "label", "total", "hidden", "slots"),
-        *("index", "uuid", "util_samples", "vendor", "processes", "message", "processes_note"),
+        *("index", "instance", "uuid", "util_samples", "vendor", "processes", "message", "processes_note"),
     }
 )
 """What describes a device or GPU rather than measuring it."""
@@ -65,7 +65,7 @@ class CsvWriter:
         """
         self._choice = choice
         self._devices: tuple[str, ...] = ()
-        self._gpus: tuple[int, ...] = ()
+        self._gpus: tuple[str, ...] = ()
         self._started = False
         self._file: AppendedFile | None = None
         if isinstance(target, Path):
@@ -95,7 +95,7 @@ class CsvWriter:
     def _start(self, frame: Frame) -> str:
         """Settles the columns. The text that has to stand before the first row."""
         self._devices = tuple(dict.fromkeys(row.name for row in select_devices(frame.devices, self._choice)))
-        self._gpus = tuple(row.index for row in frame.gpus)
+        self._gpus = tuple(dict.fromkeys(row.number for row in frame.gpus))
         header = self._header()
         first = None if self._file is None else self._file.first_line()
         if self._file is None or first is None:
@@ -111,7 +111,7 @@ class CsvWriter:
     def _header(self) -> list[str]:
         names = ["time", "epoch_s", "interval_s", *SYSTEM_FIELDS]
         names += [f"{device}.{name}" for device in self._devices for name in DEVICE_FIELDS]
-        names += [f"gpu{index}.{name}" for index in self._gpus for name in GPU_FIELDS]
+        names += [f"gpu{gpu}.{name}" for gpu in self._gpus for name in GPU_FIELDS]
         return names
 
     def _row(self, frame: Frame) -> list[str]:
@@ -120,9 +120,9 @@ class CsvWriter:
         devices = {row.name: row for row in frame.devices}
         for device in self._devices:
             cells += _cells(devices.get(device), DEVICE_FIELDS)
-        gpus = {row.index: row for row in frame.gpus}
-        for index in self._gpus:
-            cells += _cells(gpus.get(index), GPU_FIELDS)
+        gpus = {row.number: row for row in frame.gpus}
+        for gpu in self._gpus:
+            cells += _cells(gpus.get(gpu), GPU_FIELDS)
         return cells
 
 

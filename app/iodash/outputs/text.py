@@ -118,7 +118,7 @@ def _cell(column: Column[Row], row: Row, units: Units) -> str:
     if isinstance(row, ProcessRow) and column.key == "command":
         return command_text(row)
     if isinstance(row, GpuRow) and column.key == "index":
-        return f"gpu{row.index}"
+        return f"gpu{row.number}"
     return column.cell(row, units)
 
 

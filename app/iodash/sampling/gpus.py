@@ -116,6 +116,7 @@ def _measure(
         processes=new.processes,
         message=new.message,
         processes_note=new.processes_note,
+        instance=new.instance,
     )
 
 

@@ -140,7 +140,7 @@ def _heading(subject: str, name: str, frame: Frame) -> str:
 def _subject(subject: str, frame: Frame) -> str:
     for gpu in frame.gpus:
         if gpu.uuid == subject:
-            return f"GPU {gpu.index}"
+            return f"GPU {gpu.number}"
     return subject
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,19 @@ def test_devices_and_gpus_have_columns_of_their_own() -> None:
     assert row["vda.read_bytes_per_s"] == "4096"
     assert row["vda.await_ms"] == "0.25"
     assert row["gpu1.power_watts"] == "412.5"
+
+
+def test_instances_of_a_divided_gpu_have_columns_of_their_own() -> None:
+    first = frames.frame(gpus=(*frames.divided_gpu(71, 72), frames.gpu(1)))
+    whole, left, right = frames.divided_gpu(71, 72)
+    later = frames.frame(gpus=(whole, replace(right, memory_used_bytes=7), replace(left, memory_used_bytes=5)))
+    text = written(first, later)
+    header = text.splitlines()[0].split(",")
+    assert len(set(header)) == len(header)
+    one, two = table(text)
+    names = [f"{gpu}.memory_used_bytes" for gpu in ("gpu0", "gpu0.mig0", "gpu0.mig1", "gpu1")]
+    assert [one[name] for name in names] == [str(gib * frames.GIB) for gib in (64, 1, 2, 64)]
+    assert [two[name] for name in names] == [str(64 * frames.GIB), "5", "7", ""]
 
 
 def test_the_columns_stay_what_they_were_at_the_start() -> None:

@@ -106,6 +106,11 @@ def test_every_promised_field_is_there(where: tuple[Any, ...], promised: list[st
     assert [name for name in promised if name not in part] == []
 
 
+def test_instances_of_a_divided_gpu_have_its_index_and_a_number_of_their_own() -> None:
+    gpus = frame_object(frames.frame(gpus=frames.divided_gpu(71, 72)))["gpus"]
+    assert [(gpu["index"], gpu["instance"]) for gpu in gpus] == [(0, None), (0, 0), (0, 1)]
+
+
 def test_what_is_ours_alone_stays_inside() -> None:
     process = full_frame()["processes"][0]
     assert {"key", "kernel_thread", "tid"}.isdisjoint(process)

@@ -105,6 +105,11 @@ def test_what_no_process_accounts_for_is_told_with_the_reasons() -> None:
     assert "UNATTRIBUTED r 4.00K w 0  (exited, no permission)" in text
 
 
+def test_instances_of_a_divided_gpu_are_told_apart() -> None:
+    lines = TextWriter(Settings()).lines(frames.frame(gpus=(*frames.divided_gpu(71, 72), frames.gpu(1))))
+    assert [line.split()[0] for line in lines if "H200" in line] == ["gpu0", "gpu0.mig0", "gpu0.mig1", "gpu1"]
+
+
 def test_a_note_is_said_once() -> None:
     writer = TextWriter(Settings())
     frame = frames.frame(notes=("processes of others are hidden",))

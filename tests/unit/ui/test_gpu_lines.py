@@ -23,7 +23,7 @@ from iodash.ui.panels.gpu_lines import (
 from iodash.ui.panels.gpus import rule_info
 from iodash.ui.panels.lines import Line, plain_text, width_of
 from tests.trees import write
-from tests.ui.frames import MIB, NOW, frame, gpu, gpu_process, process, view
+from tests.ui.frames import MIB, NOW, divided_gpu, frame, gpu, gpu_process, process, view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,6 +174,13 @@ def test_a_mig_instance_has_no_utilisation_and_no_zero() -> None:
         assert "n/a (MIG)" in text
         assert " 0%" not in text
         assert "64.0G" in text
+
+
+def test_instances_of_a_divided_gpu_are_told_apart() -> None:
+    one = frame(gpus=(*divided_gpu(71, 72), gpu(1)))
+    for width in (198, 118, 38):
+        first_words = [text.split()[0] for text in texts(gpu_lines(one, view(one), width, 4))]
+        assert first_words == ["0", "0.mig0", "0.mig1", "1"]
 
 
 def test_processes_are_named_and_foreign_ones_are_placed() -> None:

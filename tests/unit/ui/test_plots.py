@@ -13,7 +13,7 @@ from iodash.model.missing import Missing
 from iodash.sampling.history import Point
 from iodash.ui.plots import MOST_TRACES, Plot, nice_maximum, plots_of, runs_of, time_span, time_ticks
 from iodash.ui.screens.history import arrange, draw, legend
-from tests.ui.frames import MIB, NOW, device, frame, gpu, system, view
+from tests.ui.frames import MIB, NOW, device, divided_gpu, frame, gpu, system, view
 
 if TYPE_CHECKING:
     from iodash.ui.view import View
@@ -46,6 +46,13 @@ def test_missing_values_and_times_without_frames_end_a_run() -> None:
         [(pytest.approx(-6.02), 7.0)],
         [(pytest.approx(-1.02), 8.0), (0.0, 9.0)],
     ]
+
+
+def test_instances_of_a_divided_gpu_have_lines_of_their_own() -> None:
+    one = frame(gpus=divided_gpu(71, 72))
+    (memory,) = plots_of([(row.uuid, "memory_used_bytes", "B") for row in one.gpus], one, view(one).history)
+    assert [trace.label for trace in memory.traces] == ["GPU 0", "GPU 0.mig0", "GPU 0.mig1"]
+    assert len({trace.marker for trace in memory.traces}) == 3
 
 
 def test_series_of_one_unit_and_subject_share_a_plot_and_keep_their_colours() -> None:

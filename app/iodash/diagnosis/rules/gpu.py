@@ -123,7 +123,7 @@ def gpu_fed(scene: Scene) -> Finding | None:
 
 def _which_gpus(scene: Scene) -> str:
     """`the GPU is`, `the GPUs are`, or which of them where the job is not on all."""
-    mine, all_gpus = scene.job.gpus, len(scene.frame.gpus)
+    mine, all_gpus = scene.job.gpus, scene.frame.gpu_count
     if len(mine) >= all_gpus:
         return "the GPU is" if all_gpus == 1 else "the GPUs are"
     return f"GPU {mine[0]} is" if len(mine) == 1 else f"GPUs {' '.join(map(str, mine))} are"
@@ -131,10 +131,10 @@ def _which_gpus(scene: Scene) -> str:
 
 def _without_work(scene: Scene) -> str:
     """Which GPUs nobody uses, since a job that lost a rank looks well otherwise."""
-    empty = [gpu.index for gpu in scene.frame.gpus if gpu.processes == () and not gpu.util_percent]
+    empty = [gpu.number for gpu in scene.frame.gpus if gpu.processes == () and not gpu.util_percent]
     if not empty:
         return ""
-    names = " ".join(map(str, empty))
+    names = " ".join(empty)
     return f"; GPU {names} has no work" if len(empty) == 1 else f"; GPUs {names} have no work"
 
 

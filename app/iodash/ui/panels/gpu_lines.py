@@ -171,7 +171,7 @@ def _fields(rows: Sequence[GpuRow], width: int) -> dict[str, int]:
     remarkable = max(width_of(condition(row)) for row in rows)
     processes = _NARROWEST_PROCESSES + min(remarkable, max(0, width // 4 - _NARROWEST_PROCESSES))
     wanted = [
-        _Field("index", 2, 100),
+        _Field("index", max(2, *(cell_width(row.number) for row in rows)), 100),
         _Field("name", min(name, 20), 40),
         _Field("spark", _NARROWEST_SPARK, 85),
         _Field("util", 4, 99),
@@ -220,7 +220,7 @@ def utilisation_cells(
 def _field_pieces(key: str, width: int, row: GpuRow, frame: Frame, view: View, names: Mapping[int, ProcessRow]) -> Line:
     units = view.lettered
     if key == "index":
-        return [(f"{row.index:>{width}}", "strong")]
+        return [(f"{row.number:>{width}}", "strong")]
     if key == "name":
         return [(left(_short_name(row), width, "~" if view.ascii else "…"), "")]
     if key == "spark":

@@ -79,7 +79,7 @@ def _gpu_tracks(axis: _Axis, gpus: Sequence[GpuRow]) -> list[Track]:
         for gpu in gpus
         if gpu.status == "ok"
     ]
-    tracks = [axis.share(f"GPU {gpu.index}", "spark", values, gpu.util_percent) for gpu, values in drawn]
+    tracks = [axis.share(f"GPU {gpu.number}", "spark", values, gpu.util_percent) for gpu, values in drawn]
     if len(drawn) <= _MOST_GPUS:
         return tracks
     together = [_mean(values) for values in zip(*(values for _, values in drawn), strict=True)]
@@ -129,7 +129,8 @@ def _drawable(track: Track) -> bool:
 def tracks_of(frame: Frame, view: View, verdict: Verdict, count: int, seconds: float) -> list[Track]:
     """The plots of a verdict over the last `count` steps of `seconds`; those of which nothing is known are left out."""
     job = next((job for job in frame.jobs if job.name == verdict.job), None)
-    gpus = [gpu for gpu in frame.gpus if job is None or gpu.index in job.gpus]
+    pids = frozenset() if job is None else frozenset(key.pid for key in job.members)
+    gpus = [gpu for gpu in frame.gpus if job is None or gpu.concerns(job.gpus, pids)]
     axis = _Axis(frame, view, count, seconds)
     tracks = [*_gpu_tracks(axis, gpus), *_device_tracks(axis, verdict), *_wait_tracks(axis, job)]
     return [track for track in tracks if _drawable(track)]

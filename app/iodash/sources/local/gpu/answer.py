@@ -69,4 +69,5 @@ def counters_of(gpu: dict[str, Any], joined: Joined) -> GpuCounters:
         pcie_width=value("pcie_width"),
         processes=joined.processes,
         processes_note=joined.note,
+        instance=gpu.get("instance"),
     )

@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 class Instance(Gpu):
-    """A MIG instance, by its own handle and the number of its slice on the parent."""
+    """A MIG instance, by its own handle, its number on the parent and the number of its slice there."""
 
-    def __init__(self, parent: Gpu, nvml: Nvml, handle: Any, *, most_pid: int) -> None:
+    def __init__(self, parent: Gpu, nvml: Nvml, handle: Any, number: int, *, most_pid: int) -> None:
         self._parent = parent
         self._slice: int | None = None
         super().__init__(nvml, handle, parent.index, slow_s=0, blocking_pcie=False, most_pid=most_pid)
         name = str(self.identity["name"])
         self.identity["minor"] = parent.identity["minor"]
+        self.identity["instance"] = number
+        if not str(self.identity["uuid"]).startswith("MIG-"):  # the place of the GPU, which its instances share
+            self.identity["uuid"] = f"{self.identity['uuid']}.mig{number}"
         self._profile = name.partition(" MIG ")[2] or name
 
     def read(self) -> dict[str, Any]:
@@ -48,7 +51,7 @@ class Instance(Gpu):
 
 
 def find_instances(parent: Gpu, nvml: Nvml, most_pid: int) -> list[Instance]:
-    """The instances of a GPU in MIG mode that this process may see.."""
+    """The instances of a GPU in MIG mode that this process may see."""
     try:
         most = nvml.call("nvmlDeviceGetMaxMigDeviceCount", parent.handle)
     except NvmlError:
@@ -61,5 +64,5 @@ def find_instances(parent: Gpu, nvml: Nvml, most_pid: int) -> list[Instance]:
             if failure.code not in LOST:
                 continue
             break
-        found.append(Instance(parent, nvml, handle, most_pid=most_pid))
+        found.append(Instance(parent, nvml, handle, at, most_pid=most_pid))
     return found
