@@ -102,7 +102,8 @@ class DeviceRow:
     """A block device, or a network or FUSE mount. Formulas are those of `iostat -x`; waits are in milliseconds.
 
     `label` is a device-mapper name, `hidden` marks path devices behind a multipath head and unused zram, `slots` is how
-    many requests the device takes at once. `total` marks a device that counts in the machine's sum.
+    many requests the device takes at once. `total` marks a device that counts in the machine's sum. `state_reason` is
+    one short sentence, `stalled_s` the seconds for which requests have been in flight without a completion.
     """
 
     name: str
@@ -153,7 +154,8 @@ class ProcessRow:
     """A process, or one of its threads in thread mode (`key.tid` is set then).
 
     Byte rates are of the process alone, never of children it waited for. Totals are since iodash started.
-    `gpus` are GPU indexes; it is missing where no driver answers. A thread has the `job` and `role` of its process.
+    `gpus` are GPU indexes; it is missing where no driver answers, `gpus_guessed` where only open device files tell. A
+    thread has the `job` and `role` of its process. A `kernel_thread` is a part of the kernel and no program.
     """
 
     key: ProcessKey
@@ -189,7 +191,6 @@ class ProcessRow:
     role: str | None = None
     kernel_thread: bool = False
     gpus_guessed: bool = False
-    session: int = 0
 
     @property
     def pid(self) -> int:
@@ -216,6 +217,7 @@ class GpuRow:
     """One GPU or MIG instance. `util_samples` are (seconds before the frame's end, percent), oldest first.
 
     An instance has the `index` of the GPU that it is a part of; `instance` is its number there, None for a whole GPU.
+    `message` says why it gives no numbers, `processes` who is on it, `processes_note` what is not known of that.
     """
 
     index: int

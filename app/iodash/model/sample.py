@@ -209,9 +209,8 @@ class StatCounters:
     """The fields of /proc/PID/stat that iodash uses, with the moment they were read.
 
     Ticks are clock ticks. `reaped` holds the four counters that change when the process waits for a child
-    (cminflt, cmajflt, cutime, cstime). `session` is the session id. `io_delay_ticks`
-    stays 0 while kernel.task_delayacct is 0. `previous_read_at` is the moment of the last reading that still showed the
-    counters of the reading before this one; 0 when unknown.
+    (cminflt, cmajflt, cutime, cstime). `io_delay_ticks` stays 0 while kernel.task_delayacct is 0. `previous_read_at` is
+    the moment of the last reading that still showed the counters of the reading before this one; 0 when unknown.
     """
 
     read_at: float
@@ -224,7 +223,6 @@ class StatCounters:
     io_delay_ticks: int
     reaped: tuple[int, int, int, int]
     previous_read_at: float = 0.0
-    session: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ _KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _POLICIES = {b"1": "rt", b"2": "rt", b"5": "idle"}  # SCHED_FIFO, SCHED_RR, SCHED_IDLE
 
 # Positions after the name, whose brackets end field 2 of proc(5).
-_STATE, _PPID, _SESSION, _TASK_FLAGS = 0, 1, 3, 6
+_STATE, _PPID, _TASK_FLAGS = 0, 1, 6
 _CHILD_MINOR, _MAJOR, _CHILD_MAJOR = 8, 9, 10
 _USER, _SYSTEM, _CHILD_USER, _CHILD_SYSTEM = 11, 12, 13, 14
 _NICE, _THREADS, _START, _RESIDENT, _START_CODE = 16, 17, 19, 21, 23
@@ -86,7 +86,6 @@ def parse_stat(raw: bytes, read_at: float, previous_read_at: float = 0.0) -> Pro
                 int(fields[_CHILD_SYSTEM]),
             ),
             previous_read_at,
-            int(fields[_SESSION]),
         ),
     )
 
