@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from iodash.model.missing import Missing
@@ -24,7 +26,6 @@ from tests.lab.nvml.stage import needs_compiler, until
 
 if TYPE_CHECKING:
     from iodash.model.sample import GpuCounters, GpuDriver
-    from iodash.sources.local.gpu.client import GpuReader
     from tests.lab.nvml.stage import Stage
 
 pytestmark = needs_compiler
@@ -45,10 +46,14 @@ if TYPE_CHECKING:
     GpuReaderCondition = Callable[[GpuDriver, tuple[GpuCounters, ...]], bool]
 
 
-def worker_of(reader: GpuReader) -> int:
-    pid = reader.worker_pid
-    assert pid is not None
-    return pid
+def worker_of(parent: int) -> int:
+    """The GPU worker that a process has started last."""
+    workers = []
+    for child in sorted(psutil.Process(parent).children(), key=lambda child: float(child.create_time())):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if os.fsencode(LAUNCH) in Path(f"/proc/{child.pid}/cmdline").read_bytes():
+                workers.append(int(child.pid))
+    return workers[-1]
 
 
 def test_every_field_of_a_healthy_gpu(stage: Stage) -> None:
@@ -231,7 +236,7 @@ def test_a_stopped_worker_is_left_alone_and_quitting_is_instant(stage: Stage) ->
     stage.play(HEALTHY)
     reader = stage.reader(floor_s=0.1)
     until(reader, is_ok)
-    pid = worker_of(reader)
+    pid = worker_of(os.getpid())
     os.kill(pid, signal.SIGSTOP)
     until(reader, lambda d, _: d.status == "not_answering")
     started = time.monotonic()
@@ -245,12 +250,12 @@ def test_a_worker_that_died_is_started_again(stage: Stage) -> None:
     stage.play(HEALTHY)
     reader = stage.reader()
     until(reader, is_ok)
-    pid = worker_of(reader)
+    pid = worker_of(os.getpid())
     os.kill(pid, signal.SIGSEGV)
     driver, _ = until(reader, lambda d, _: d.status == "error")
     assert driver.message == "the GPU worker ended by signal 11; it is started again"
     until(reader, is_ok)
-    assert worker_of(reader) != pid
+    assert worker_of(os.getpid()) != pid
     assert reader.own()[0] > 0
 
 
@@ -258,17 +263,13 @@ def test_the_worker_ends_with_its_parent(stage: Stage, tmp_path: Path) -> None:
     stage.play({**HEALTHY, "hang.nvmlDeviceGetPowerUsage": 1})
     program = (
         "import sys, time\nfrom pathlib import Path\nfrom iodash.sources.local.gpu.client import GpuReader\n"
-        "r = GpuReader(Path('/proc'), Path(sys.argv[1]), enabled=True)\nr.start()\n"
-        "while r.worker_pid is None: time.sleep(0.01)\nprint(r.worker_pid, flush=True)\ntime.sleep(60)"
+        "r = GpuReader(Path('/proc'), Path(sys.argv[1]), enabled=True)\nr.start()\ntime.sleep(60)"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(stage.sysfs)], stdout=subprocess.PIPE, text=True
-    ) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
+    with subprocess.Popen([sys.executable, "-c", program, str(stage.sysfs)]) as parent:
         deadline = time.monotonic() + 20
         while not stage.calls()["nvmlDeviceGetPowerUsage"] and time.monotonic() < deadline:
             time.sleep(0.02)
+        pid = worker_of(parent.pid)
         parent.kill()
     _wait_gone(pid)
 
@@ -479,7 +480,7 @@ def test_without_a_library_no_worker_runs(stage: Stage, monkeypatch: pytest.Monk
     driver, gpus = reader.read(())
     assert (driver.status, gpus) == ("no_library", ())
     assert driver.message
-    assert (reader.worker_pid, reader.own(), threading.active_count()) == (None, (0.0, 0), threads)
+    assert (reader.own(), threading.active_count()) == ((0.0, 0), threads)
 
 
 def test_a_library_that_appears_later_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

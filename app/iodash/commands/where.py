@@ -32,7 +32,6 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.add_argument("--procfs", type=Path, default=Path("/proc"), metavar="DIR", help="default: /proc")
     parser.add_argument("--sysfs", type=Path, default=Path("/sys"), metavar="DIR", help="default: /sys")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

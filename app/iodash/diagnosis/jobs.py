@@ -36,7 +36,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A training job. `root` is the topmost process that belongs to it; `pinned` when the user named it with -p.
+    """A training job. `root` is the topmost process that belongs to it.
 
     `workers` are the loader workers of all ranks, `rows` every process of the job, once; `gpus` the indexes of the GPUs
     that they are on. They follow from the rest and are kept, since every rule asks for them.
@@ -46,7 +46,6 @@ class Job:
     label: str
     ranks: tuple[Rank, ...]
     others: tuple[ProcessRow, ...] = field(default=())
-    pinned: bool = False
     workers: tuple[ProcessRow, ...] = field(init=False, compare=False)
     rows: tuple[ProcessRow, ...] = field(init=False, compare=False)
     gpus: tuple[int, ...] = field(init=False, compare=False)
@@ -113,7 +112,7 @@ def find_jobs(
     for row, top in mains:
         root = top.key.pid if pinned else _root(tree, row, facts)
         grouped.setdefault(root, []).append(row)
-    return tuple(_job(tree, root, rows, facts, bool(pinned)) for root, rows in sorted(grouped.items()))
+    return tuple(_job(tree, root, rows, facts) for root, rows in sorted(grouped.items()))
 
 
 def _pinned_mains(tree: Tree, pinned: frozenset[int]) -> list[tuple[ProcessRow, ProcessRow]]:
@@ -191,7 +190,7 @@ def _root(tree: Tree, rank: ProcessRow, facts: Mapping[ProcessKey, MemberFacts])
     return top.key.pid
 
 
-def _job(tree: Tree, root: int, rows: list[ProcessRow], facts: Mapping[ProcessKey, MemberFacts], pinned: bool) -> Job:
+def _job(tree: Tree, root: int, rows: list[ProcessRow], facts: Mapping[ProcessKey, MemberFacts]) -> Job:
     rank_pids = {row.key.pid for row in rows}
     ranks: list[Rank] = []
     taken = set(rank_pids)
@@ -211,7 +210,7 @@ def _job(tree: Tree, root: int, rows: list[ProcessRow], facts: Mapping[ProcessKe
     top = tree.rows.get(root)
     family = [] if top is None else [top, *tree.descendants(top)]
     others = tuple(row for row in family if row.key.pid not in taken)
-    return Job(root, script_label(ordered[0]), tuple(ranks), others, pinned)
+    return Job(root, script_label(ordered[0]), tuple(ranks), others)
 
 
 def _first_gpu(row: ProcessRow) -> int:

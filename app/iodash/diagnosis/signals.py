@@ -93,7 +93,6 @@ class Moment:
     read: float | None
     write: float | None
     logical_read: float | None
-    logical_write: float | None
     read_calls: float | None
     rank_read: float | None
     rank_logical_read: float | None
@@ -166,7 +165,6 @@ def measure(
         read=total(rows, lambda row: row.read_bytes_per_s),
         write=total(rows, lambda row: row.write_bytes_per_s),
         logical_read=total(rows, lambda row: row.logical_read_bytes_per_s),
-        logical_write=total(rows, lambda row: row.logical_write_bytes_per_s),
         read_calls=total(rows, lambda row: row.read_calls_per_s),
         rank_read=total(ranks, lambda row: row.read_bytes_per_s),
         rank_logical_read=total(ranks, lambda row: row.logical_read_bytes_per_s),

@@ -155,7 +155,6 @@ class DeviceCounters:
     flush_ms: Count
     total: bool = False
     hidden: bool = False
-    parent: str | None = None
     label: str | None = None
     mounts: tuple[str, ...] = ()
     backed_by: tuple[str, ...] = ()
@@ -399,8 +398,7 @@ class Sample:
     """Everything that was read at one instant.
 
     `time` is Unix seconds for people, `monotonic` the clock that intervals come from, taken beside the files that
-    hold device and system counters, `boottime` the clock that process start times come from (seconds, suspend
-    included). `processes` maps pid (or tid) to counters. `notes` are sentences about what could
+    hold device and system counters. `processes` maps pid (or tid) to counters. `notes` are sentences about what could
     not be read and how to change that, one a kind. `short_of_files`: so few files may be open that any part may be
     missing.
     """
@@ -419,5 +417,4 @@ class Sample:
     threads: bool = False
     notes: tuple[str, ...] = field(default=())
     readings: JobReadings = field(default_factory=JobReadings)
-    boottime: float | None = None
     short_of_files: bool = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from iodash.model.missing import Missing, Number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from iodash.model.frame import Frame, JobRow
 
@@ -178,16 +178,6 @@ class History:
             for tick in range(max(oldest, ring.first, ring.last + 1 - count), ring.last + 1)
         )
         return points if any(not isinstance(point.value, Missing) for point in points) else ()
-
-    def subjects(self) -> Iterator[str]:
-        """Every subject that has a series."""
-        return iter(tuple(self._rings))
-
-    def clear(self) -> None:
-        """Forgets everything, as after a jump in recorded time."""
-        self._axis.clear()
-        self._rings.clear()
-        self._samples.clear()
 
     def copy(self) -> History:
         """The same past, which later frames don't change: what a paused screen shows."""

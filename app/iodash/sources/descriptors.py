@@ -17,7 +17,6 @@ EXHAUSTED = (errno.EMFILE, errno.ENFILE)
 """No descriptors are left, which says nothing about the file."""
 
 _MOST = 1 << 20
-_BEFORE = resource.getrlimit(resource.RLIMIT_NOFILE)
 
 
 def raise_limit() -> int:
@@ -30,14 +29,6 @@ def raise_limit() -> int:
             soft = wanted
     limit = wanted if soft == resource.RLIM_INFINITY else soft
     return max(0, limit - RESERVE)
-
-
-def restore_limit() -> None:
-    """Gives a child that is about to run a program of the user's the soft limit it would have had without iodash.
-
-    A large limit breaks programs that use select(2) or close every possible descriptor.
-    """
-    resource.setrlimit(resource.RLIMIT_NOFILE, _BEFORE)
 
 
 def may_keep(descriptor: int) -> bool:

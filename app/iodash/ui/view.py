@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iodash.formatting.units import Units
@@ -25,7 +25,6 @@ class View:
     ascii: bool = False
     paused_s: float | None = None
     full: str | None = None
-    notes: tuple[str, ...] = field(default=())
     delay: float = 1.0
 
     @property

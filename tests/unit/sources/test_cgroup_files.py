@@ -20,7 +20,7 @@ def unified(root: Path, path: str = "/jobs/train", mounted: str = "/") -> Cgroup
 
 
 def legacy(root: Path, cgroup: str) -> Cgroup:
-    names = ("cpu,cpuacct", "memory", "blkio", "cpuset")
+    names = ("cpu,cpuacct", "memory", "blkio")
     lines = [f"{n} 0 0:3{n} / {root}/{name} rw - cgroup cgroup rw,{name}" for n, name in enumerate(names, 1)]
     return Cgroup(cgroup.encode(), MountTable.parse("\n".join(lines).encode()))
 
@@ -31,11 +31,10 @@ def test_the_tightest_limit_of_a_group_and_those_above_it(tmp_path: Path) -> Non
     write(tmp_path / "jobs/train/memory.max", "max\n")
     write(tmp_path / "jobs/memory.max", "1073741824\n")
     write(tmp_path / "jobs/train/memory.high", "536870912\n")
-    write(tmp_path / "jobs/train/cpuset.cpus.effective", "0-3,8\n")
     write(tmp_path / "jobs/train/io.max", "259:0 rbps=2097152 wbps=max riops=max wiops=120\n8:0 rbps=max\n")
     write(tmp_path / "jobs/io.max", "259:0 rbps=1048576 wbps=max riops=500 wiops=max\n")
     limits = unified(tmp_path).limits()
-    assert (limits.cpus, limits.cpu_set) == (4, 5)
+    assert limits.cpus == 4
     assert (limits.memory_max_bytes, limits.memory_high_bytes) == (1 << 30, 1 << 29)
     assert limits.io == {(259, 0): IoLimit(read_bytes_per_s=1048576, reads_per_s=500, writes_per_s=120)}
 
@@ -43,7 +42,7 @@ def test_the_tightest_limit_of_a_group_and_those_above_it(tmp_path: Path) -> Non
 def test_no_limits_are_none(tmp_path: Path) -> None:
     write(tmp_path / "jobs/train/cpu.max", "max 100000\n")
     limits = unified(tmp_path).limits()
-    assert (limits.cpus, limits.cpu_set, limits.memory_max_bytes, limits.io) == (None, None, None, {})
+    assert (limits.cpus, limits.memory_max_bytes, limits.io) == (None, None, {})
 
 
 def test_limits_of_v1(tmp_path: Path) -> None:
@@ -55,9 +54,8 @@ def test_limits_of_v1(tmp_path: Path) -> None:
     write(tmp_path / "memory/memory.limit_in_bytes", "9223372036854771712\n")
     write(tmp_path / "blkio/job/blkio.throttle.read_bps_device", "8:0 1048576\n")
     write(tmp_path / "blkio/job/blkio.throttle.write_iops_device", "8:0 100\nodd line\n")
-    write(tmp_path / "cpuset/job/cpuset.effective_cpus", "2\n")
-    limits = legacy(tmp_path, "3:cpu,cpuacct:/job\n2:memory:/job\n4:blkio:/job\n5:cpuset:/job\n0::/\n").limits()
-    assert (limits.cpus, limits.cpu_set, limits.memory_max_bytes) == (1.5, 1, 2 << 30)
+    limits = legacy(tmp_path, "3:cpu,cpuacct:/job\n2:memory:/job\n4:blkio:/job\n0::/\n").limits()
+    assert (limits.cpus, limits.memory_max_bytes) == (1.5, 2 << 30)
     assert limits.io == {(8, 0): IoLimit(read_bytes_per_s=1048576, writes_per_s=100)}
 
 
@@ -68,32 +66,21 @@ def test_a_hybrid_host_has_each_file_where_it_is(tmp_path: Path) -> None:
     )
     write(tmp_path / "unified/svc/io.pressure", "some avg10=0 total=50\nfull avg10=0 total=40\n")
     write(tmp_path / "memory/svc/memory.usage_in_bytes", "4096\n")
-    write(tmp_path / "memory/svc/memory.stat", "cache 1\ntotal_cache 100\ntotal_dirty 7\nword\n")
+    write(tmp_path / "memory/svc/memory.stat", "cache 1\ntotal_cache 100\nword\n")
     group = Cgroup(b"2:memory:/svc\n0::/svc\n", MountTable.parse(mountinfo.encode()))
     pressure = group.pressure()
     assert (pressure.io_some_us, pressure.io_full_us, pressure.memory_some_us) == (50, 40, Missing.UNSUPPORTED)
-    memory = group.memory()
-    assert (memory["current"], memory["file"], memory["dirty"]) == (4096, 100, 7)
-    assert memory["refault_pages"] is Missing.UNSUPPORTED
+    assert group.memory() == (4096, Missing.UNSUPPORTED)
 
 
-def test_memory_and_quota_stops_of_v2_and_v1(tmp_path: Path) -> None:
+def test_memory_of_v2_and_v1(tmp_path: Path) -> None:
     write(tmp_path / "jobs/train/memory.current", "8192\n")
     write(tmp_path / "jobs/train/memory.stat", "file 5\nfile_writeback 6\nworkingset_refault_file 9\n")
-    write(tmp_path / "jobs/train/cpu.stat", "usage_usec 5\nnr_periods 10\nnr_throttled 3\nthrottled_usec 700\n")
-    group = unified(tmp_path)
-    assert group.memory() == {
-        "current": 8192,
-        "file": 5,
-        "dirty": Missing.UNSUPPORTED,
-        "writeback": 6,
-        "refault_pages": 9,
-    }
-    assert group.throttled() == (3, 700)
-    write(tmp_path / "cpu,cpuacct/job/cpu.stat", "nr_periods 10\nnr_throttled 4\nthrottled_time 9000000\n")
-    assert legacy(tmp_path, "3:cpu,cpuacct:/job\n").throttled() == (4, 9000)
+    assert unified(tmp_path).memory() == (8192, 9)
+    write(tmp_path / "memory/job/memory.stat", "cache 1\nworkingset_refault 4\ntotal_workingset_refault_file 7\n")
+    assert legacy(tmp_path, "3:memory:/job\n").memory() == (Missing.UNSUPPORTED, 7)
     write(tmp_path / "jobs/train/memory.current", "many\n")
-    assert group.memory()["current"] is Missing.UNSUPPORTED
+    assert unified(tmp_path).memory() == (Missing.UNSUPPORTED, 9)
 
 
 def test_what_a_group_did_on_each_device(tmp_path: Path) -> None:
@@ -111,17 +98,16 @@ def test_what_a_group_did_on_each_device(tmp_path: Path) -> None:
 
 def test_in_a_container_the_path_is_cut_at_what_is_mounted(tmp_path: Path) -> None:
     write(tmp_path / "train/memory.current", "5\n")
-    assert unified(tmp_path, "/docker/abc/train", "/docker/abc").memory()["current"] == 5
+    assert unified(tmp_path, "/docker/abc/train", "/docker/abc").memory()[0] == 5
     write(tmp_path / "memory.current", "6\n")
-    assert unified(tmp_path, "/docker/abc", "/docker/abc").memory()["current"] == 6
+    assert unified(tmp_path, "/docker/abc", "/docker/abc").memory()[0] == 6
 
 
 def test_a_group_out_of_sight_has_nothing(tmp_path: Path) -> None:
     write(tmp_path / "memory.current", "5\n")
     for group in (unified(tmp_path, "/other", "/docker/abc"), unified(tmp_path, "/../other")):
-        assert group.memory()["current"] is Missing.UNSUPPORTED
+        assert group.memory() == (Missing.UNSUPPORTED, Missing.UNSUPPORTED)
         assert group.limits().io == {}
-        assert group.throttled() == (Missing.UNSUPPORTED, Missing.UNSUPPORTED)
 
 
 @given(st.binary(max_size=300))

@@ -124,8 +124,8 @@ def test_a_partition_has_its_disk_the_disk_its_mounts_and_flushes_are_the_disks(
     lines = disk_line("nvme0n1", "259:0", *FULL) + disk_line("nvme0n1p1", "259:1", *FULL[:15], 0, 0)
     rows = read(tmp_path, lines, "1 0 259:1 / /data rw - ext4 /dev/nvme0n1p1 rw\n")
     disk, part = rows["nvme0n1"], rows["nvme0n1p1"]
-    assert (disk.kind, disk.generation, disk.slots, disk.parent, disk.backed_by) == ("disk", 7, 128, None, ())
-    assert (part.kind, part.parent, part.generation, part.backed_by) == ("partition", "nvme0n1", 7, ("nvme0n1",))
+    assert (disk.kind, disk.generation, disk.slots, disk.backed_by) == ("disk", 7, 128, ())
+    assert (part.kind, part.generation, part.backed_by) == ("partition", 7, ("nvme0n1",))
     assert disk.mounts == part.mounts == ("/data",)
     assert (part.flushes, disk.flushes) == (Missing.UNSUPPORTED, 16)
     assert totals(rows) == {"nvme0n1"}
@@ -142,7 +142,7 @@ def test_totals_with_partitions_of_odd_names(tmp_path: Path) -> None:
     numbers = ("179:0", "179:1", "104:0", "104:1", "65:0", "65:1", "202:1", "202:4096")
     rows = read(tmp_path, "".join(map(disk_line, names, numbers)))
     assert totals(rows) == {"mmcblk0", "cciss/c0d0", "sdq", "xvda1", "xvdq"}
-    assert rows["cciss/c0d0p1"].parent == "cciss/c0d0"
+    assert rows["cciss/c0d0p1"].backed_by == ("cciss/c0d0",)
 
 
 STACK = (

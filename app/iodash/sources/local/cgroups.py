@@ -9,9 +9,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from iodash.model.missing import Count, Missing, Number
+from iodash.model.missing import Count, Missing
 from iodash.sources.local.containers import controllers
-from iodash.sources.local.host import count_cpus
 from iodash.sources.local.kept_file import read_bytes
 from iodash.sources.local.pressure import parse_pressure
 
@@ -49,11 +48,10 @@ class IoLimit:
 class CgroupLimits:
     """The tightest limits of a group and the groups above it, as far as they are in sight; None where there is none.
 
-    `cpus` is the CPU quota in CPUs, `cpu_set` the number of CPUs that it may run on. `io` is by device number.
+    `cpus` is the CPU quota in CPUs. `io` is by device number.
     """
 
     cpus: float | None = None
-    cpu_set: int | None = None
     memory_max_bytes: int | None = None
     memory_high_bytes: int | None = None
     io: Mapping[DeviceNumber, IoLimit] = field(default_factory=dict)
@@ -122,10 +120,8 @@ class Cgroup:
 
     def limits(self) -> CgroupLimits:
         """What holds the group back by intention."""
-        allowed = self.read("cpuset.cpus.effective", ("cpuset", "cpuset.effective_cpus"))
         return CgroupLimits(
             cpus=_least(self._quotas()),
-            cpu_set=None if isinstance(allowed, Missing) else count_cpus(allowed),
             memory_max_bytes=_least(map(_bytes_limit, self.upwards("memory.max", ("memory", "memory.limit_in_bytes")))),
             memory_high_bytes=_least(map(_bytes_limit, self.upwards("memory.high"))),
             io=self._io_limits(),
@@ -143,26 +139,12 @@ class Cgroup:
             memory_full_us=memory_full,
         )
 
-    def memory(self) -> dict[str, Number]:
-        """Bytes in use (`current`), of the page cache (`file`), dirty and in writeback, and pages refaulted."""
-        current = _whole(self.read("memory.current", ("memory", "memory.usage_in_bytes")))
+    def memory(self) -> tuple[Count, Count]:
+        """Bytes in use, and how many pages of files were dropped and read again."""
+        used = _whole(self.read("memory.current", ("memory", "memory.usage_in_bytes")))
         stat = parse_flat(self.read("memory.stat", ("memory", "memory.stat")))
-        return {
-            "current": current,
-            "file": _first(stat, "file", "total_cache", "cache"),
-            "dirty": _first(stat, "file_dirty", "total_dirty", "dirty"),
-            "writeback": _first(stat, "file_writeback", "total_writeback", "writeback"),
-            "refault_pages": _first(
-                stat, "workingset_refault_file", "total_workingset_refault_file", "workingset_refault"
-            ),
-        }
-
-    def throttled(self) -> tuple[Count, Count]:
-        """How often the CPU quota stopped the group, and for how many microseconds in all."""
-        stat = parse_flat(self.read("cpu.stat", ("cpu", "cpu.stat")))
-        if "throttled_time" in stat:
-            return _first(stat, "nr_throttled"), stat["throttled_time"] // 1000
-        return _first(stat, "nr_throttled"), _first(stat, "throttled_usec")
+        names = ("workingset_refault_file", "total_workingset_refault_file", "workingset_refault")
+        return used, next((stat[name] for name in names if name in stat), Missing.UNSUPPORTED)
 
     def io(self) -> dict[DeviceNumber, IoAmount] | Missing:
         """Bytes and requests by device. Stacked devices are listed beside what they stand on: never add them up."""
@@ -262,10 +244,6 @@ def parse_flat(content: bytes | Missing) -> dict[str, int]:
     return {
         words[0].decode("ascii", "replace"): int(words[1]) for words in pairs if len(words) == 2 and words[1].isdigit()
     }
-
-
-def _first(stat: Mapping[str, int], *names: str) -> Count:
-    return next((stat[name] for name in names if name in stat), Missing.UNSUPPORTED)
 
 
 def _whole(content: bytes | Missing) -> Count:

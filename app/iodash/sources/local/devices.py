@@ -204,7 +204,6 @@ class DeviceReader:
             kind=device.kind,
             total=device.physical,
             hidden=device.hidden or _is_unused(disk, device),
-            parent=device.parent,
             label=device.label,
             mounts=self._mounted.get(disk.name, ()),
             backed_by=self._backing(device, table),

@@ -151,7 +151,7 @@ class _Group:
             self._limits = self._cgroup.limits()
             self._limits_due = now + _LIMITS_AGE_S
         pressure = self._cgroup.pressure()
-        memory = self._cgroup.memory()
+        memory_used, refaults = self._cgroup.memory()
         periods, throttled = self._throttling()
         amounts = self._amounts()
         return CgroupCounters(
@@ -164,11 +164,11 @@ class _Group:
             write_bytes={name: amount.written_bytes for name, amount in amounts.items()},
             read_operations={name: amount.reads for name, amount in amounts.items()},
             write_operations={name: amount.writes for name, amount in amounts.items()},
-            memory_used_bytes=_count(memory["current"]),
+            memory_used_bytes=memory_used,
             memory_limit_bytes=_limit(
                 min((m for m in (self._limits.memory_max_bytes, self._limits.memory_high_bytes) if m), default=None)
             ),
-            refault_pages=_count(memory["refault_pages"]),
+            refault_pages=refaults,
             pressure_cpu_some_us=pressure.cpu_some_us,
             pressure_io_some_us=pressure.io_some_us,
             pressure_io_full_us=pressure.io_full_us,
@@ -211,7 +211,3 @@ class _Group:
 
 def _limit(value: float | None) -> Number:
     return Missing.OFF if value is None else value
-
-
-def _count(value: Number) -> Count:
-    return value if isinstance(value, Missing) else int(value)

@@ -23,8 +23,6 @@ TIME_LIMIT_S = 2.0
 _RUNTIME_FILES = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
 """Files that container runtimes bind into a container from the folder that also holds its root."""
 
-_MAX_IMAGES = 8
-
 
 class MissingPathError(Exception):
     """There is nothing at a path. The message is one line for people."""

@@ -104,11 +104,6 @@ class GpuReader:
         if self._link is not None:
             self._link.close()
 
-    @property
-    def worker_pid(self) -> int | None:
-        """The worker's process id while there is one."""
-        return None if self._link is None else self._link.pid
-
     def _look(self, now: float) -> None:
         """Starts the worker if the library has appeared."""
         library = find_library()

@@ -100,12 +100,6 @@ class WorkerLink:
         self._kill()
 
     @property
-    def pid(self) -> int | None:
-        """The worker's process id while it lives."""
-        process = self._process
-        return None if process is None else process.pid
-
-    @property
     def ended(self) -> str:
         """How the worker ended, until it answers again."""
         return self._ended
