@@ -15,6 +15,9 @@ SEE_THE_HOST = "docker run --pid=host shows those of the whole host"
 
 _CONTAINER_FLAGS = "docker run --user root --cap-add SYS_PTRACE --pid=host"
 
+SEE_INTO_OTHERS = f"run as root, or in a container with {_CONTAINER_FLAGS}"
+"""What lets iodash read the I/O and waits of other users' processes, where nothing is known of the host."""
+
 
 def see_into_others(host: Host) -> str:
     """What lets iodash read the I/O and waits of other users' processes (ptrace(2), access mode checking)."""
@@ -22,7 +25,7 @@ def see_into_others(host: Host) -> str:
         return "the kernel protects it even from root"
     if host.container is not None:
         return f"start the container with {_CONTAINER_FLAGS}"
-    return f"run as root, or in a container with {_CONTAINER_FLAGS}"
+    return SEE_INTO_OTHERS
 
 
 def see_the_machine(host: Host) -> str:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from iodash.columns.devices import LOUD_STATES
 from iodash.formatting.units import count, milliseconds
 from iodash.model.missing import Missing
+from iodash.model.remedies import SEE_INTO_OTHERS, see_into_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from iodash.columns import Column
     from iodash.model.frame import DeviceRow, ProcessRow
+    from iodash.model.sample import Host
 
 _GENERAL: dict[Missing, str] = {
-    Missing.NO_PERMISSION: "no permission: run as root; in a container add --user root --cap-add SYS_PTRACE --pid=host",
+    Missing.NO_PERMISSION: f"no permission: {SEE_INTO_OTHERS}",
     Missing.OFF: "switched off in the kernel",
     Missing.NEW: "first seen in this frame; the next one has it",
     Missing.GONE: "ended while it was being read",
@@ -29,7 +31,7 @@ _GENERAL: dict[Missing, str] = {
 }
 
 _SPECIAL: dict[tuple[str, Missing], str] = {
-    ("io_delay_percent", Missing.OFF): ("off; sysctl kernel.task_delayacct=1 turns it on for new processes"),
+    ("io_delay_percent", Missing.OFF): "off; sysctl kernel.task_delayacct=1 turns it on for new processes",
     ("cache_hit_percent", Missing.NO_IO): "it read nothing by read calls",
     ("cache_hit_percent", Missing.UNSUPPORTED): "it reads from FUSE, whose bytes never show",
 }
@@ -40,11 +42,8 @@ def explain(key: str, reason: Missing) -> str:
     return _SPECIAL.get((key, reason)) or _GENERAL[reason]
 
 
-def process_reason(row: ProcessRow, columns: Iterable[Column[ProcessRow]], *, may_trace: bool = False) -> str:
-    """What the footer says of a selected process: the first missing number of `columns`, most important first.
-
-    With `may_trace` iodash has every right that there is, so what it may not read nobody may.
-    """
+def process_reason(row: ProcessRow, columns: Iterable[Column[ProcessRow]], host: Host) -> str:
+    """What the footer says of a selected process: the first missing number of `columns`, most important first."""
     missing = [
         (column, reason)
         for column in columns
@@ -53,8 +52,8 @@ def process_reason(row: ProcessRow, columns: Iterable[Column[ProcessRow]], *, ma
     if not missing:
         return ""
     column, reason = max(missing, key=lambda pair: pair[0].keep)
-    protected = may_trace and reason is Missing.NO_PERMISSION
-    words = "no permission: the kernel protects it even from root" if protected else explain(column.key, reason)
+    forbidden = reason is Missing.NO_PERMISSION
+    words = f"no permission: {see_into_others(host)}" if forbidden else explain(column.key, reason)
     return f"{column.heading} of {row.pid}: {words}"
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from iodash.columns import PROCESS_COLUMNS, PROCESS_RATES
 from iodash.model.missing import Missing
+from iodash.model.sample import Host
 from iodash.ui.reasons import device_reason, process_reason
 from tests.ui.frames import device, process
 
@@ -32,11 +35,15 @@ def test_a_state_that_is_not_known_has_its_reason() -> None:
     assert device_reason(device(state=Missing.OFF)) == "nvme0n1: switched off in the kernel"
 
 
-def test_nobody_who_has_every_right_is_told_to_become_root() -> None:
+@pytest.mark.parametrize(
+    ("host", "remedy"),
+    [
+        ({}, "run as root, or in a container with docker run --user root --cap-add SYS_PTRACE --pid=host"),
+        ({"container": "docker"}, "start the container with docker run --user root --cap-add SYS_PTRACE --pid=host"),
+        ({"container": "docker", "may_trace": True}, "the kernel protects it even from root"),
+    ],
+)
+def test_what_may_not_be_read_has_the_remedy_of_this_host(host: dict[str, Any], remedy: str) -> None:
     row = process(1, read_bytes_per_s=Missing.NO_PERMISSION)
     columns = [column for column in PROCESS_COLUMNS if column.key in PROCESS_RATES]
-    assert process_reason(row, columns) == (
-        "READ/s of 1: no permission: run as root; in a container add --user root --cap-add SYS_PTRACE --pid=host"
-    )
-    words = process_reason(row, columns, may_trace=True)
-    assert words == "READ/s of 1: no permission: the kernel protects it even from root"
+    assert process_reason(row, columns, Host("n", "6", **host)) == f"READ/s of 1: no permission: {remedy}"

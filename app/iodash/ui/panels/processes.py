@@ -254,12 +254,11 @@ class ProcessesPanel(TablePanel["TableRow"]):
     def reason(self) -> str:
         """What the footer says of the selected row."""
         row = self._table.selected
-        if row is None:
+        if row is None or self._shown is None:
             return ""
         if isinstance(row, JobGroup):
             return sum_words(row, is_open=self._jobs.is_open(row))
-        may_trace = self._shown is not None and self._shown[0].host.may_trace
-        return process_reason(row, [BY_KEY[key] for key in self._table.fitting_keys], may_trace=may_trace)
+        return process_reason(row, [BY_KEY[key] for key in self._table.fitting_keys], self._shown[0].host)
 
     # What the user switches
 
