@@ -15,6 +15,7 @@ from iodash.model.failure import Failure
 from iodash.model.settings import Settings
 from iodash.outputs.console import emit_lines, show_progress, warn
 from iodash.outputs.doctor import doctor_json, doctor_lines
+from iodash.outputs.select import absent_pids
 from iodash.sources import Demand
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         show_progress("")
     frame = frames[0]
-    _warn_of_absent(frame, settings.pid)
+    for pid in absent_pids(frame.processes, settings.pid):
+        warn(f"there is no process {pid}")
     if frame.verdict is None:
         raise Failure("the GPU driver has not answered yet: watch longer with --for")
     checks = check_host(frame)
@@ -114,10 +116,3 @@ def _causes(text: str) -> frozenset[str]:
         if cause != "any" and cause not in CAUSES:
             raise argparse.ArgumentTypeError(f"there is no cause {cause!r}{near(cause, (*CAUSES, 'any'))}")
     return frozenset(causes)
-
-
-def _warn_of_absent(frame: Frame, pids: Sequence[int]) -> None:
-    here = {row.key.pid for row in frame.processes}
-    for pid in pids:
-        if pid not in here:
-            warn(f"there is no process {pid}")

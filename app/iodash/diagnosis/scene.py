@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from iodash.diagnosis.signals import value_of
 from iodash.diagnosis.tree import bytes_moved
 from iodash.model.missing import known
+from iodash.model.sample import REMOTE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +129,7 @@ class Scene:
     def disks(self) -> tuple[DeviceRow, ...]:
         """The newest rows of the block devices that serve the job."""
         newest = self.moments[-1].devices if self.moments else ()
-        return tuple(row for row in newest if row.kind not in ("nfs", "cifs", "fuse", "other"))
+        return tuple(row for row in newest if row.kind not in REMOTE_KINDS)
 
     def busiest_neighbour(self) -> ProcessRow | None:
         """The process outside of the job that moves the most bytes, None where none moves any.

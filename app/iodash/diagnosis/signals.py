@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from iodash.model.missing import Missing, Number, known
+from iodash.model.sample import HARD_THROTTLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 GAP_PERCENT = 10.0
 """A driver sample below this is a gap; SageMaker's profiler rules use the same 10 %."""
-
-HARD_THROTTLES = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_brake"})
-"""Throttle words that stand for heat or power; `power_cap` at full load is normal."""
 
 _LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.97e9, 5: 3.94e9, 6: 7.56e9}
 """What one PCIe lane carries in one direction, by generation."""

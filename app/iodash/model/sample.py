@@ -21,6 +21,9 @@ DeviceKind = Literal["disk", "partition", "loop", "dm", "md", "zram", "ram", "nf
 NETWORK_KINDS: frozenset[str] = frozenset({"nfs", "cifs", "fuse"})
 """Device kinds that are mounts, served by no block device of this host."""
 
+REMOTE_KINDS: frozenset[str] = NETWORK_KINDS | {"other"}
+"""The same with the network file systems that count nothing, such as Lustre."""
+
 
 @dataclass(frozen=True, slots=True)
 class Host:
@@ -259,6 +262,9 @@ class GpuProcess:
     visible: bool = True
     guess: bool = False
 
+
+HARD_THROTTLES: frozenset[str] = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_brake"})
+"""Throttle words that stand for heat or power; `power_cap` at full load is normal."""
 
 GpuStatus = Literal["ok", "lost", "asleep", "no_permission", "error"]
 

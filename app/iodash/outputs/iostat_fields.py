@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from iodash.model.missing import Missing, Number, or_zero
+from iodash.sampling.counters import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -135,12 +136,12 @@ def group_row(name: str, rows: Sequence[DeviceRow]) -> DeviceRow:
         count = f"{kind}es_per_s" if kind == "flush" else f"{kind}s_per_s"
         values[f"{kind}_await_ms"] = _weighted(rows, f"{kind}_await_ms", count)
         if kind != "flush":
-            values[f"{kind}_size_bytes"] = _ratio(added[f"{kind}_bytes_per_s"], added[count])
+            values[f"{kind}_size_bytes"] = ratio(added[f"{kind}_bytes_per_s"], added[count])
             merged = added[f"{kind}s_merged_per_s"]
-            values[f"{kind}s_merged_percent"] = 100 * _ratio(merged, merged + added[count])
+            values[f"{kind}s_merged_percent"] = 100 * ratio(merged, merged + added[count])
     requests = [add(row.reads_per_s, row.writes_per_s, row.discards_per_s) for row in rows]
     waited = add(*(row.await_ms * number for row, number in zip(rows, requests, strict=True)))
-    values["await_ms"] = _ratio(waited, add(*requests))
+    values["await_ms"] = ratio(waited, add(*requests))
     values["util_percent"] = add(*(row.util_percent for row in rows)) / len(rows)
     return replace(rows[0], name=name, label=None, **values)  # type: ignore[arg-type]
 
@@ -152,15 +153,9 @@ _ADDED = (
 )
 
 
-def _ratio(part: Number, whole: Number) -> Number:
-    if isinstance(whole, Missing):
-        return whole
-    return part / whole if whole else Missing.NO_IO
-
-
 def _weighted(rows: Iterable[DeviceRow], field: str, count: str) -> Number:
     pairs = [(getattr(row, field), getattr(row, count)) for row in rows]
-    return _ratio(add(*(value * number for value, number in pairs)), add(*(number for _, number in pairs)))
+    return ratio(add(*(value * number for value, number in pairs)), add(*(number for _, number in pairs)))
 
 
 def completes(row: DeviceRow) -> bool:

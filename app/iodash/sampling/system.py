@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from iodash.model.frame import CpuRow, InterfaceRow, SystemRow
 from iodash.model.missing import Missing, Number
-from iodash.sampling.counters import delta, per_second
+from iodash.sampling.counters import delta, per_second, sum_known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from iodash.model.frame import DeviceRow
     from iodash.model.sample import CpuTicks, InterfaceCounters, Sample, SystemCounters
 
@@ -102,11 +100,11 @@ def _row(old: SystemCounters | None, sample: Sample, seconds: Number, devices: t
         page_out_bytes_per_s=rate("page_out_kib") * _KIB,
         major_faults_per_s=rate("major_faults"),
         refault_bytes_per_s=rate("refault_pages") * page,
-        disk_read_bytes_per_s=no_list or _sum(row.read_bytes_per_s for row in disks),
-        disk_write_bytes_per_s=no_list or _sum(row.write_bytes_per_s for row in disks),
+        disk_read_bytes_per_s=no_list or sum_known((row.read_bytes_per_s for row in disks), 0.0),
+        disk_write_bytes_per_s=no_list or sum_known((row.write_bytes_per_s for row in disks), 0.0),
         disk_devices=tuple(row.name for row in disks if not isinstance(row.read_bytes_per_s, Missing)),
-        network_receive_bytes_per_s=no_network or _sum(row.receive_bytes_per_s for row in counted),
-        network_transmit_bytes_per_s=no_network or _sum(row.transmit_bytes_per_s for row in counted),
+        network_receive_bytes_per_s=no_network or sum_known((row.receive_bytes_per_s for row in counted), 0.0),
+        network_transmit_bytes_per_s=no_network or sum_known((row.transmit_bytes_per_s for row in counted), 0.0),
         interrupts_per_s=rate("interrupts"),
         context_switches_per_s=rate("context_switches"),
         processes_running=new.processes_running,
@@ -131,18 +129,6 @@ def _spread(amount: Number, seconds: Number) -> Number:
     if isinstance(seconds, Missing):
         return seconds
     return per_second(amount, seconds)
-
-
-def _sum(values: Iterable[Number]) -> Number:
-    """The sum of what is known; only where nothing is, the first reason. Nothing at all sums to 0."""
-    reason: Missing | None = None
-    known: list[float] = []
-    for value in values:
-        if isinstance(value, Missing):
-            reason = reason or value
-        else:
-            known.append(value)
-    return reason if reason is not None and not known else float(sum(known))
 
 
 def _shares(old: CpuTicks | None, new: CpuTicks) -> _Shares | Missing:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from iodash.model.frame import UnattributedRow
 from iodash.model.missing import Missing, or_zero
-from iodash.sampling.counters import delta, per_second
+from iodash.sampling.counters import delta, per_second, sum_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,8 +52,8 @@ class Unattributed:
         """The row of one frame. `reasons` are empty when nothing is left over; `moving` are the rows of any I/O."""
         disks = [row for row in devices if row.total]
         mounts = [row for row in devices if row.kind in _ACCOUNTED_MOUNTS]
-        read = _over(_sum(row.read_bytes_per_s for row in disks), seconds)
-        written = _over(_sum(row.write_bytes_per_s for row in disks), seconds)
+        read = sum_known((row.read_bytes_per_s for row in disks), Missing.NOT_MEASURED) * seconds
+        written = sum_known((row.write_bytes_per_s for row in disks), Missing.NOT_MEASURED) * seconds
         from_mounts = seconds * sum(or_zero(row.read_bytes_per_s) for row in mounts)
         to_mounts = seconds * sum(or_zero(row.write_bytes_per_s) for row in mounts)
         active = [row for row in moving if row.read_bytes_per_s or row.write_bytes_per_s]
@@ -96,22 +96,6 @@ class Unattributed:
         if not isinstance(now, Missing):
             self._balance = min(self._balance, now)
         return left, from_balance
-
-
-def _sum(values: Iterable[Number]) -> Number:
-    """The sum of what is known; missing only where nothing is."""
-    known: list[float] = []
-    reason = Missing.NOT_MEASURED
-    for value in values:
-        if isinstance(value, Missing):
-            reason = value
-        else:
-            known.append(value)
-    return sum(known) if known else reason
-
-
-def _over(rate: Number, seconds: float) -> Number:
-    return rate * seconds
 
 
 def _beyond(devices: Number, processes: float) -> Number:

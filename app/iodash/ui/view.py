@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from iodash.formatting.units import Units
+from iodash.ui.widgets.spark import cells
 
 if TYPE_CHECKING:
     from iodash.sampling.history import History
+
+
+_SHORTEST_DELAY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,11 @@ class View:
     paused_s: float | None = None
     full: str | None = None
     delay: float = 1.0
+
+    def course(self, subject: str, name: str, end: float, count: int, seconds: float) -> list[float | None]:
+        """A series as the values of `count` cells of `seconds` each, up to the moment `end`."""
+        points = self.history.last(subject, name, int(count * seconds / max(self.delay, _SHORTEST_DELAY)) + 2)
+        return cells(points, end, seconds, count)
 
     @property
     def lettered(self) -> Units:

@@ -19,6 +19,7 @@ from iodash.diagnosis.rules.waits import (
 )
 from iodash.diagnosis.scene import WINDOW_S
 from iodash.formatting.units import milliseconds, percent
+from iodash.model.sample import REMOTE_KINDS
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene
@@ -33,8 +34,6 @@ BULK_READ = 4 * SMALL_READ
 
 ONE_REQUEST = 1.3
 """Mean queue length up to which a device is asked for one thing at a time, and may be able to do more."""
-
-_REMOTE_BLOCKLESS = ("nfs", "cifs", "fuse", "other")
 
 
 def device_stalled(scene: Scene) -> Finding | None:
@@ -59,7 +58,7 @@ def network_storage(scene: Scene) -> Finding | None:
     if not starved(scene):
         return None
     group = scene.loaders
-    remote = [place for place in scene.places if place.kind in _REMOTE_BLOCKLESS]
+    remote = [place for place in scene.places if place.kind in REMOTE_KINDS]
     waited = remote_wait(scene, group)
     blocked = scene.of(group, "blocked") or 0.0
     sockets = group != "ranks" and scene.waiting(group, "socket") >= WAITING

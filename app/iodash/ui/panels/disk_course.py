@@ -8,7 +8,7 @@ from iodash.formatting.units import byte_amount, duration
 from iodash.ui.panels.lines import fitted
 from iodash.ui.plots import nice_rate
 from iodash.ui.widgets.chart import DOTS_WIDE, mirrored_chart
-from iodash.ui.widgets.spark import cell_seconds, cells, spark
+from iodash.ui.widgets.spark import cell_seconds, spark
 
 if TYPE_CHECKING:
     from iodash.model.frame import Frame
@@ -24,11 +24,6 @@ CHART_HEIGHT = 1 + 2 * _HALF_HEIGHT
 """Lines of the chart: its legend and its halves."""
 
 
-def _values(name: str, frame: Frame, view: View, count: int, seconds: float) -> list[float | None]:
-    points = view.history.last("", name, int(count * seconds / max(view.delay, 0.1)) + 2)
-    return cells(points, frame.time, seconds, count)
-
-
 def disk_sparks(frame: Frame, view: View, before: int, width: int, most: int = 2) -> list[Line]:
     """Reads and writes as sparklines of `width` cells that begin after `before` cells, beneath other sparklines.
 
@@ -36,7 +31,7 @@ def disk_sparks(frame: Frame, view: View, before: int, width: int, most: int = 2
     """
     lines: list[Line] = []
     for label, word, name in _DIRECTIONS:
-        values = _values(name, frame, view, width, cell_seconds(view.delay))
+        values = view.course("", name, frame.time, width, cell_seconds(view.delay))
         top, scale = nice_rate(values, view.lettered)
         newest = getattr(frame.system, name)
         has_room = before >= len(label) + 1
@@ -60,7 +55,7 @@ def disk_chart(frame: Frame, view: View, width: int) -> list[Line]:
     room = width - _SCALE_WIDTH
     per_cell = 1 if view.ascii else DOTS_WIDE
     seconds = cell_seconds(view.delay) / per_cell
-    reads, writes = (_values(name, frame, view, room * per_cell, seconds) for _, _, name in _DIRECTIONS)
+    reads, writes = (view.course("", name, frame.time, room * per_cell, seconds) for _, _, name in _DIRECTIONS)
     top, scale = nice_rate(reads + writes, view.lettered)
     above, below = mirrored_chart(reads, writes, top, _HALF_HEIGHT, ascii=view.ascii)
     marks = [scale, "", "r", "w", "", scale]

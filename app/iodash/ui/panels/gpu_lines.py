@@ -9,6 +9,7 @@ from iodash.columns.processes import label
 from iodash.formatting.cells import cell_width, left, wrap
 from iodash.formatting.units import byte_amount, percent, whole
 from iodash.model.missing import Missing
+from iodash.model.sample import HARD_THROTTLES
 from iodash.ui.panels.disk_course import disk_sparks
 from iodash.ui.panels.lines import Line, fitted, width_of
 from iodash.ui.widgets.spark import cell_seconds, cells, spark
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 BUSY_PERCENT = 90
 HARDLY_WORKING_SHARE = 0.5
-
-_LOUD_THROTTLE = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_brake"})
-"""What slows a GPU down without being its normal limit; `power_cap` at full load is normal."""
 
 _SILENT_THROTTLE = frozenset({"idle"})
 
@@ -77,7 +75,7 @@ def condition(row: GpuRow, *, short: bool = False) -> Line:
         if reason in _SILENT_THROTTLE:
             continue
         text = reason.replace("_", " ")
-        words.append((text.upper(), "warn") if reason in _LOUD_THROTTLE else (text, "quiet"))
+        words.append((text.upper(), "warn") if reason in HARD_THROTTLES else (text, "quiet"))
     if not isinstance(row.xid, Missing) and row.xid > 0:
         words.append((f"XID {row.xid}", "alarm"))
     if not isinstance(row.ecc_errors, Missing) and row.ecc_errors > 0:
@@ -212,8 +210,7 @@ def utilisation_cells(
         sampled[-1] = sampled[-2]  # the driver's newest sample may lie just before the newest cell
     if None not in sampled:
         return sampled
-    polls = int(width * seconds / max(view.delay, 0.1)) + 2
-    polled = cells(view.history.last(row.uuid, "util_percent", polls), frame.time, seconds, width)
+    polled = view.course(row.uuid, "util_percent", frame.time, width, seconds)
     return [one if one is not None else other for one, other in zip(sampled, polled, strict=True)]
 
 

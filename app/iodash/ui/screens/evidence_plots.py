@@ -12,7 +12,7 @@ from iodash.sampling.history import job_subject
 from iodash.ui.panels.gpu_lines import utilisation_cells
 from iodash.ui.plots import nice_rate
 from iodash.ui.widgets.chart import DOTS_WIDE, columns_chart
-from iodash.ui.widgets.spark import SHARE, cell_seconds, cells, spark
+from iodash.ui.widgets.spark import SHARE, cell_seconds, spark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,8 +55,7 @@ class _Axis:
     seconds: float
 
     def values(self, subject: str, name: str) -> list[float | None]:
-        points = self.view.history.last(subject, name, int(self.count * self.seconds / max(self.view.delay, 0.1)) + 2)
-        return cells(points, self.frame.time, self.seconds, self.count)
+        return self.view.course(subject, name, self.frame.time, self.count, self.seconds)
 
     def share(self, label: str, word: str, values: list[float | None], newest: Number) -> Track:
         known = "" if isinstance(newest, Missing) else "%"
