@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from iodash.columns.processes import label
-from iodash.diagnosis.processes import cache_hits, summed
 from iodash.model.missing import Missing
 from iodash.outputs.select import order_processes, pick_processes
+from iodash.sampling.sums import cache_hits, summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
