@@ -417,6 +417,15 @@ def test_a_broken_configuration_is_one_line_and_ignored(tmp_path: Path) -> None:
     assert "unknown key 'nonsense'; the keys are delay" in error_line(done)
 
 
+@pytest.mark.parametrize("arguments", [("-b", "--once"), ("doctor", "--for", "0.2"), ("where", "/"), ("snapshot",)])
+def test_every_command_of_its_own_obeys_the_configuration(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "iodash").mkdir()
+    (tmp_path / "iodash" / "config.toml").write_text('procfs = "/nowhere"\n')
+    done = iodash(*arguments, env=environment(XDG_CONFIG_HOME=str(tmp_path)), cwd=tmp_path)
+    assert done.returncode == 1
+    assert "/nowhere is no proc tree" in error_line(done)
+
+
 def test_a_snapshot_names_its_files(tmp_path: Path) -> None:
     done = iodash("snapshot", "-d", "0.1", "--no-gpu", "-o", "run.json", cwd=tmp_path)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "run.json\nrun.txt\n")

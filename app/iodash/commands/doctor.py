@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from typing import TYPE_CHECKING
 
-from iodash.commands.options import OPTIONS, add_options, near, settings_of
+from iodash.commands.options import OPTIONS, add_options, near, one_of, settings_of
 from iodash.commands.stream import Stream
 from iodash.commands.trees import open_source
+from iodash.config import configured_settings
 from iodash.diagnosis.causes import CAUSES, NO_BLAME
 from iodash.diagnosis.checkup import check_host
 from iodash.model.failure import Failure
-from iodash.model.settings import Settings
 from iodash.outputs.console import emit_lines, show_progress, warn
 from iodash.outputs.doctor import doctor_json, doctor_lines
 from iodash.outputs.select import absent_pids
@@ -37,6 +38,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="what holds the GPUs back, with the evidence",
         description="Watches for a while, then says what holds the GPUs back, with the evidence, and what this host "
         "hides from iodash and how to show it.",
+        epilog=textwrap.fill(f"causes: {', '.join(CAUSES)}", break_on_hyphens=False),
     )
     parser.add_argument("--for", dest="duration", type=_seconds, default=30.0, metavar="SECONDS", help="default 30")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
@@ -58,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         Failure: the machine can't be read, or the named process is gone.
         Stopped: a signal came.
     """
-    settings = settings_of(arguments, Settings())
+    settings = settings_of(arguments, configured_settings())
     frames: list[Frame] = []
 
     watched_s = 0.0
@@ -67,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         nonlocal watched_s
         watched_s += frame.interval_s
         frames[:] = [frame]
+        if settings.pid and len(absent_pids(frame.processes, settings.pid)) == len(settings.pid):
+            stream.enough()
         if frame.verdict is not None:
             show_progress(f"watching… {frame.verdict.cause.replace('_', ' ')} ({frame.verdict.confidence})")
 
@@ -114,5 +118,6 @@ def _causes(text: str) -> frozenset[str]:
     causes = [cause.strip() for cause in text.split(",")]
     for cause in causes:
         if cause != "any" and cause not in CAUSES:
-            raise argparse.ArgumentTypeError(f"there is no cause {cause!r}{near(cause, (*CAUSES, 'any'))}")
+            known = near(cause, (*CAUSES, "any")) or one_of("the causes are", (*CAUSES, "any"))
+            raise argparse.ArgumentTypeError(f"there is no cause {cause!r}{known}")
     return frozenset(causes)

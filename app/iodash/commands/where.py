@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iodash.commands.options import TREES, add_options, settings_of
 from iodash.commands.trees import check_trees
+from iodash.config import configured_settings
 from iodash.model.remedies import SYS_HIDDEN
 from iodash.outputs.console import emit_lines, warn
+from iodash.outputs.where import as_object, as_text
 from iodash.sources.local.where import MissingPathError, PathFinder, UnansweredPathError
 
 if TYPE_CHECKING:
@@ -30,14 +32,14 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a file or directory")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    parser.add_argument("--procfs", type=Path, default=Path("/proc"), metavar="DIR", help="default: /proc")
-    parser.add_argument("--sysfs", type=Path, default=Path("/sys"), metavar="DIR", help="default: /sys")
+    add_options(parser, TREES)
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints one line, or one JSON object, a path. Status 1 when one of them is not there or doesn't answer."""
-    check_trees(args.procfs, args.sysfs)
-    finder = PathFinder(args.procfs, args.sysfs)
+    settings = settings_of(args, configured_settings())
+    check_trees(settings.procfs, settings.sysfs)
+    finder = PathFinder(settings.procfs, settings.sysfs)
     status = 0
     try:
         for path in args.paths:
@@ -62,28 +64,3 @@ def _leads_to_disks(found: Served) -> bool:
     if found.kind == "block":
         return all(layer.kind == "disk" for layer in found.levels[-1])
     return found.kind != "unknown"
-
-
-def as_text(found: Served) -> str:
-    """`/data → vg-data (dm-3) → nvme0n1 nvme1n1`, with the mount and file system where the path is not the mount."""
-    links = f"{found.path} → {found.real_path}" if found.path.rstrip("/") != found.real_path.rstrip("/") else found.path
-    return f"{links}: {found.file_system} on {found.mount_point} → {found.summary.replace(' -> ', ' → ')}"
-
-
-def as_object(found: Served) -> dict[str, Any]:
-    """The same for programs. `chain` is a list of levels, the mounted device first."""
-    return {
-        "path": found.path,
-        "real_path": found.real_path,
-        "mount_point": found.mount_point,
-        "file_system": found.file_system,
-        "source": found.source,
-        "kind": found.kind,
-        "probable": found.probable,
-        "chain": [
-            [{"name": layer.name, "kind": layer.kind, "label": layer.label} for layer in level]
-            for level in found.levels
-        ],
-        "devices": list(found.devices),
-        "served_by": found.summary,
-    }

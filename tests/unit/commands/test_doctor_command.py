@@ -49,13 +49,19 @@ def test_a_process_that_is_not_there_is_told_and_no_failure() -> None:
     assert (done.returncode, done.stderr) == (0, "iodash: there is no process 4194999\n")
 
 
+def test_nobody_waits_for_a_process_that_is_not_there() -> None:
+    assert "watched for 0 s" in doctor("-p", "4194999", "--for", "600").stdout
+
+
 def test_a_cause_that_is_found_fails() -> None:
     assert doctor("-p", "4194999", "--fail-on", "gpu_throttled,no_gpu_work").returncode == 3
     assert doctor("-p", "4194999", "--fail-on", "any").returncode == 0
 
 
 def test_a_wrong_cause_or_time_is_wrong_usage() -> None:
-    assert doctor("--fail-on", "disk").returncode == 2
+    wrong = doctor("--fail-on", "bogus")
+    assert wrong.returncode == 2
+    assert "the causes are gpu_fed, no_gpu_work, device_saturated" in wrong.stderr
     assert doctor("--for", "-3").returncode == 2
 
 
