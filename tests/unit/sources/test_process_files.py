@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import mmap
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from iodash.model.sample import IoCounters
-from iodash.sources.local.process_files import add_io, live_threads_io, parse_io, parse_stat
+from iodash.sources.local.process_files import add_io, live_threads_io, parse_io, parse_stat, read_file
 from tests.fake_processes import add_process, io_file, put, stat_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COUNTER = st.integers(0, 2**64 - 1)
 
@@ -69,3 +67,16 @@ def test_live_threads_are_summed_and_vanished_ones_left_out(tmp_path: Path) -> N
     assert live_threads_io(str(directory)) is None
     assert live_threads_io(str(tmp_path / "12")) is None
     assert add_io([]) == IoCounters(0, 0, 0, 0, 0, 0, 0)
+
+
+def test_a_table_of_the_kernel_is_read_beyond_the_page_that_one_call_gives() -> None:
+    whole = Path("/proc/self/smaps").read_bytes()
+    assert len(whole) > 4 * mmap.PAGESIZE
+    assert len(read_file("/proc/self/smaps", 1 << 22)) > len(whole) / 2
+    assert len(read_file("/proc/self/smaps", 3 * mmap.PAGESIZE)) == 3 * mmap.PAGESIZE
+
+
+def test_a_short_file_is_read_whole_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 3500)
+    assert len(read_file(str(tmp_path / "file"))) == 3500
+    assert read_file(str(tmp_path / "file"), 10) == b"x" * 10

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC
 _BLOCK = 4096
+_WHOLE = 3072
+"""A reading shorter than this is the whole file: the kernel fills a page of 4096 bytes before it stops at a record."""
+
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _POLICIES = {b"1": "rt", b"2": "rt", b"5": "idle"}  # SCHED_FIFO, SCHED_RR, SCHED_IDLE
 
@@ -113,10 +116,16 @@ def open_file(path: str) -> int:
 
 
 def read_file(path: str, size: int = _BLOCK) -> bytes:
-    """The first `size` bytes of a file. Raises OSError."""
+    """The first `size` bytes of a file; one call alone gets no more than a page of most. Raises OSError."""
     descriptor = os.open(path, _FLAGS)
     try:
-        return os.read(descriptor, size)
+        content = os.read(descriptor, size)
+        while _WHOLE <= len(content) < size:
+            more = os.read(descriptor, size - len(content))
+            if not more:
+                break
+            content += more
+        return content
     finally:
         os.close(descriptor)
 
