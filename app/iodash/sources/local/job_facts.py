@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING
 
 from iodash.formatting.safe_text import safe_text
@@ -13,6 +15,7 @@ from iodash.sources.local.containers import limits_path
 from iodash.sources.local.host import count_cpus
 from iodash.sources.local.kept_file import reason
 from iodash.sources.local.mounts import MountTable
+from iodash.sources.local.process_files import read_file
 from iodash.sources.local.where import served
 
 if TYPE_CHECKING:
@@ -40,8 +43,7 @@ _SHARED_MEMORY = "/dev/shm"
 
 def _read(path: Path, limit: int = 1 << 16) -> bytes | Missing:
     try:
-        with path.open("rb", buffering=0) as file:
-            return file.read(limit) or b""
+        return read_file(str(path), limit)
     except OSError as error:
         return reason(error, Missing.GONE)
 
@@ -149,23 +151,30 @@ def _remote_sockets(process: Path, descriptors: dict[int, str]) -> Count:
     inodes = {target[8:-1].encode() for target in descriptors.values() if target.startswith("socket:[")}
     if not inodes:
         return 0
-    count = 0
+    held: list[bytes] = []
+    own: set[bytes] = set()
     for name in ("tcp", "tcp6"):
         content = _read(process / "net" / name, _NET_BYTES)
         if isinstance(content, Missing):
             continue
         for line in content.splitlines()[1:]:
-            fields = line.split()
-            if len(fields) > 9 and fields[3] == _ESTABLISHED and fields[9] in inodes and not _loopback(fields[2]):
-                count += 1
-    return count
+            fields = line.split(None, 10)
+            if len(fields) > 9:
+                own.add(fields[1].partition(b":")[0])
+                if fields[3] == _ESTABLISHED and fields[9] in inodes:
+                    held.append(fields[2].partition(b":")[0])
+    own_addresses = {_address(host) for host in own}
+    return sum(not (host.is_loopback or host in own_addresses) for host in map(_address, held))
 
 
-def _loopback(address: bytes) -> bool:
-    host = address.split(b":")[0]
-    if len(host) == 8:
-        return host.endswith(b"7F")
-    return host == b"00000000000000000000000001000000" or (host[16:24] == b"0000FFFF" and host.endswith(b"7F"))
+def _address(host: bytes) -> IPv4Address | IPv6Address:
+    """An address of /proc/net/tcp or tcp6: words of four bytes, each printed as a number of this machine's byte order.
+
+    An IPv4 address that an IPv6 socket maps is the IPv4 address.
+    """
+    words = (int(host[at : at + 8], 16) for at in range(0, len(host), 8))
+    address = ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words))
+    return (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
 
 
 def _shared_memory(process: Path, table: MountTable) -> tuple[Count, Count]:
