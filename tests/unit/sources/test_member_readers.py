@@ -19,6 +19,7 @@ from iodash.sources.local.looks import Looks
 from iodash.sources.local.members import MemberReader
 from iodash.sources.local.topology import Blocks
 from iodash.sources.local.wait_kinds import wait_kind
+from tests.fake_processes import stat_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +83,41 @@ def test_a_child_that_ends_is_no_longer_read(looks: Looks) -> None:
     while looks.read() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert looks.read() == {}
+
+
+def test_who_becomes_a_rank_while_being_watched_has_its_bytes_read_from_then_on(looks: Looks) -> None:
+    child = start(WAITS_IN_A_PIPE)
+    key = ProcessKey(child.pid, 1)
+    try:
+        looks.watch(frozenset({key}))
+        deadline = time.monotonic() + PATIENCE_S
+        while (seen := looks.read()[key]).looks < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert seen.logical_read_bytes is Missing.NOT_MEASURED
+        looks.watch(frozenset({key}), with_io=frozenset({key}))
+        ranked = looks.read()[key]
+        assert not isinstance(ranked.logical_read_bytes, Missing)
+        assert ranked.logical_read_bytes > 0
+        assert ranked.looks >= seen.looks
+        looks.watch(frozenset({key}))
+        assert looks.read()[key].logical_read_bytes is Missing.NOT_MEASURED
+    finally:
+        end(child)
+
+
+def test_a_member_that_could_not_be_opened_is_tried_again(tmp_path: Path) -> None:
+    looks = Looks(tmp_path)
+    key = ProcessKey(7, 1)
+    try:
+        looks.watch(frozenset({key}))
+        assert looks.read() == {}
+        thread = tmp_path / "7/task/7"
+        thread.mkdir(parents=True)
+        (thread / "stat").write_bytes(stat_file(7))
+        looks.watch(frozenset({key}))
+        assert looks.read().keys() == {key}
+    finally:
+        looks.close()
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,10 @@ _NOT_DATA = re.compile(
 _MAPPED = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ [0-9a-f]+ [0-9a-f]+:[0-9a-f]+ [1-9]\d* +(/.*)$", re.MULTILINE)
 _ALLOWED = re.compile(rb"^Cpus_allowed_list:\s*(\S+)", re.MULTILINE)
 _MOST_FILES = 512
-_MAPS_BYTES = 1 << 20
-_NET_BYTES = 1 << 20
+_MAPS_BYTES = 1 << 16
+"""The kernel places new mappings below older ones: data mapped by a running program comes before its libraries."""
+
+_NET_BYTES = 1 << 18
 _ESTABLISHED = b"01"
 _SHARED_MEMORY = "/dev/shm"
 

@@ -34,13 +34,14 @@ _NANOSECONDS = 1e9
 
 @dataclass(slots=True)
 class _Watched:
-    """One thread: its kept descriptors and what was seen so far."""
+    """One thread: its kept descriptors and what was seen so far. `with_io` is whether its own bytes are wanted."""
 
     key: ProcessKey
     name: str
     stat: int
     wchan: int
     schedstat: int
+    with_io: bool = False
     io: int = -1
     looks: int = 0
     running: int = 0
@@ -88,16 +89,21 @@ class Looks:
     def watch(self, keys: frozenset[ProcessKey], with_io: frozenset[ProcessKey] = frozenset()) -> None:
         """Sets whom to look at from now on: main threads, or other ones where `tid` is set.
 
-        Of those in `with_io` the thread's own bytes are read too.
+        Of those in `with_io` the thread's own bytes are read too. What could not be opened is tried again.
         """
-        if keys == self._watched.keys():
+        known = {key: one for key, one in self._watched.items() if key in keys and one.stat >= 0}
+        opened = {key: self._open(key) for key in keys - known.keys()}
+        wanted = known | opened
+        for one in wanted.values():
+            if one.with_io is not (one.key in with_io):
+                self._switch_io(one)
+        if not opened and len(known) == len(self._watched):
             return
-        opened = [self._open(key, own_io=key in with_io) for key in keys if key not in self._watched]
         with self._lock:
-            for key in [key for key in self._watched if key not in keys]:
-                self._watched.pop(key).close()
-            for one in opened:
-                self._watched[one.key] = one
+            for key, one in self._watched.items():
+                if key not in known:
+                    one.close()
+            self._watched = wanted
             if self._watched and self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._look_on, name="iodash-looks", daemon=True)
                 self._thread.start()
@@ -113,11 +119,21 @@ class Looks:
         self._wake.set()
         self.watch(frozenset())
 
-    def _open(self, key: ProcessKey, *, own_io: bool) -> _Watched:
-        thread = self._procfs / str(key.pid) / "task" / str(key.tid or key.pid)
+    def _open(self, key: ProcessKey) -> _Watched:
+        thread = self._thread_of(key)
         name = safe_text(read_bytes(thread / "comm") or b"") if key.tid else ""
-        io = _open(thread / "io") if own_io else -1
-        return _Watched(key, name, _open(thread / "stat"), _open(thread / "wchan"), _open(thread / "schedstat"), io)
+        stat = _open(thread / "stat")
+        return _Watched(key, name, stat, _open(thread / "wchan"), _open(thread / "schedstat"), gone=stat < 0)
+
+    def _switch_io(self, one: _Watched) -> None:
+        """Begins or ends reading the bytes of a thread; what was seen of it so far stands."""
+        if one.io >= 0:
+            os.close(one.io)
+        one.with_io = not one.with_io
+        one.io = _open(self._thread_of(one.key) / "io") if one.with_io else -1
+
+    def _thread_of(self, key: ProcessKey) -> Path:
+        return self._procfs / str(key.pid) / "task" / str(key.tid or key.pid)
 
     def _counters(self, one: _Watched) -> MemberCounters:
         cpu, delay = _schedstat(_pread(one.schedstat, 128))
