@@ -52,16 +52,24 @@ class IoLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotaPeriods:
+    """How many periods a CPU quota was enforced in, and in how many of them it stopped the group."""
+
+    periods: int
+    throttled: int
+
+
+@dataclass(frozen=True, slots=True)
 class CgroupCounters:
     """A job's control group: limits as set, counters as they stand. Microseconds, bytes, pages.
 
-    `read_bytes` and `write_bytes` are by device name. `cpu_quota` is in CPUs, missing (`off`) where there is none.
+    `read_bytes` and `write_bytes` are by device name, `cpu_periods` by folder: those of the group and of each one above
+    it, empty where the kernel counts none. `cpu_quota` is in CPUs, missing (`off`) where there is none.
     """
 
     path: str
     cpu_quota: Number
-    cpu_periods: Count
-    cpu_throttled_periods: Count
+    cpu_periods: Mapping[str, QuotaPeriods]
     io_limits: tuple[IoLimit, ...]
     read_bytes: Mapping[str, int]
     write_bytes: Mapping[str, int]
@@ -145,7 +153,8 @@ class MemberRow:
 class CgroupRow:
     """What a job's control group did in an interval, with its limits. Shares in percent, rates a second.
 
-    `io_limits` pairs each limit with the rate measured against it.
+    `io_limits` pairs each limit with the rate measured against it. `cpu_throttled_percent` is the share of its periods
+    in which a CPU quota stopped the group: of its own one and those of the groups above it the one that did so most.
     """
 
     path: str

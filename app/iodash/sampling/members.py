@@ -11,7 +11,7 @@ from iodash.sampling.counters import delta, per_second, rate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from iodash.model.members import CgroupCounters, IoLimit, MemberCounters, WaitKind
+    from iodash.model.members import CgroupCounters, IoLimit, MemberCounters, QuotaPeriods, WaitKind
     from iodash.model.missing import Number
 
 
@@ -61,16 +61,10 @@ def _share(found: int, looks: int) -> Number:
 
 
 def _cgroup_row(old: CgroupCounters, new: CgroupCounters, seconds: float, page_bytes: int) -> CgroupRow:
-    periods = delta(old.cpu_periods, new.cpu_periods)
-    throttled = delta(old.cpu_throttled_periods, new.cpu_throttled_periods)
-    if isinstance(periods, Missing) or isinstance(throttled, Missing):
-        throttled_percent: Number = throttled if isinstance(throttled, Missing) else periods
-    else:
-        throttled_percent = 100 * throttled / periods if periods else 0.0
     return CgroupRow(
         path=new.path,
         cpu_quota=new.cpu_quota,
-        cpu_throttled_percent=throttled_percent,
+        cpu_throttled_percent=_throttled_percent(old.cpu_periods, new.cpu_periods),
         io_limits=tuple((limit, _against(limit, old, new, seconds)) for limit in new.io_limits),
         read_bytes_per_s=_rates(old.read_bytes, new.read_bytes, seconds),
         write_bytes_per_s=_rates(old.write_bytes, new.write_bytes, seconds),
@@ -83,6 +77,22 @@ def _cgroup_row(old: CgroupCounters, new: CgroupCounters, seconds: float, page_b
         pressure_memory_some_percent=_pressure(old.pressure_memory_some_us, new.pressure_memory_some_us, seconds),
         pressure_memory_full_percent=_pressure(old.pressure_memory_full_us, new.pressure_memory_full_us, seconds),
     )
+
+
+def _throttled_percent(old: Mapping[str, QuotaPeriods], new: Mapping[str, QuotaPeriods]) -> Number:
+    """Each group by itself; of those that both readings hold the largest share."""
+    if not new:
+        return Missing.UNSUPPORTED
+    reason = Missing.NEW
+    shares = []
+    for group in old.keys() & new.keys():
+        throttled = delta(old[group].throttled, new[group].throttled)
+        periods = delta(old[group].periods, new[group].periods)
+        if isinstance(throttled, Missing) or isinstance(periods, Missing):
+            reason = Missing.RESET
+        else:
+            shares.append(100 * throttled / periods if periods else 0.0)
+    return max(shares, default=reason)
 
 
 def _pressure(old: int | Missing, new: int | Missing, seconds: float) -> Number:

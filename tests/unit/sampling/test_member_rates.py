@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from iodash.model.members import CgroupCounters, IoLimit, JobReadings, MemberCounters
+from iodash.model.members import CgroupCounters, IoLimit, JobReadings, MemberCounters, QuotaPeriods
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.sampling.members import job_rows
@@ -26,8 +26,13 @@ MEMBER = MemberCounters(
 
 def cgroup(**values: Any) -> CgroupCounters:
     numbers = {field.name: 0 for field in fields(CgroupCounters) if str(field.type) in ("Number", "Count")}
-    empty: dict[str, Any] = {"read_bytes": {}, "write_bytes": {}, "read_operations": {}, "write_operations": {}}
+    mappings = ("cpu_periods", "read_bytes", "write_bytes", "read_operations", "write_operations")
+    empty: dict[str, Any] = {name: {} for name in mappings}
     return CgroupCounters(**{"path": "/job", "io_limits": (), **numbers, **empty, **values})
+
+
+def periods(groups: dict[str, tuple[int, int]]) -> dict[str, QuotaPeriods]:
+    return {folder: QuotaPeriods(*counted) for folder, counted in groups.items()}
 
 
 def between(old: CgroupCounters, new: CgroupCounters, seconds: float = 2.0) -> Any:
@@ -69,18 +74,20 @@ def test_who_is_new_has_no_row_yet() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ((0, 0), (20, 5), 25.0),
-        ((20, 5), (20, 5), 0.0),
-        ((20, 5), (10, 0), Missing.RESET),
-        ((0, 0), (20, Missing.OFF), Missing.OFF),
-        ((0, 0), (Missing.UNSUPPORTED, 3), Missing.UNSUPPORTED),
+        ({"/job": (0, 0)}, {"/job": (20, 5)}, 25.0),
+        ({"/job": (20, 5)}, {"/job": (20, 5)}, 0.0),
+        ({"/job": (20, 5)}, {"/job": (10, 0)}, Missing.RESET),
+        ({}, {"/job": (20, 5)}, Missing.NEW),
+        ({"/job": (20, 5)}, {}, Missing.UNSUPPORTED),
+        ({"/job": (20, 5), "/": (8000, 90)}, {"/job": (30, 10), "/": (8010, 91)}, 50.0),
+        ({"/job": (0, 40), "/": (8000, 39)}, {"/job": (10, 40), "/": (8010, 49)}, 100.0),
+        ({"/job": (50, 5), "/": (8000, 90)}, {"/job": (10, 5), "/": (8010, 91)}, 10.0),
     ],
 )
-def test_the_share_of_periods_that_a_quota_cut_short(old: Any, new: Any, expected: object) -> None:
-    row = between(
-        cgroup(cpu_periods=old[0], cpu_throttled_periods=old[1]),
-        cgroup(cpu_periods=new[0], cpu_throttled_periods=new[1]),
-    )
+def test_the_share_of_periods_that_a_quota_cut_short(
+    old: dict[str, tuple[int, int]], new: dict[str, tuple[int, int]], expected: object
+) -> None:
+    row = between(cgroup(cpu_periods=periods(old)), cgroup(cpu_periods=periods(new)))
     assert row.cpu_throttled_percent == expected
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iodash.model.members import QuotaPeriods
 from iodash.model.missing import Missing
 from iodash.sources.local.cgroups import Cgroup, IoAmount, IoLimit, parse_flat, parse_io_stat, parse_service
 from iodash.sources.local.mounts import MountTable
@@ -79,6 +80,18 @@ def test_memory_of_v2_and_v1(tmp_path: Path) -> None:
     assert unified(tmp_path).memory() == (8192, 9)
     write(tmp_path / "memory/job/memory.stat", "cache 1\nworkingset_refault 4\ntotal_workingset_refault_file 7\n")
     assert legacy(tmp_path, "3:memory:/job\n").memory() == (Missing.UNSUPPORTED, 7)
+    write(tmp_path / "jobs/train/cpu.stat", "usage_usec 5\nnr_periods 10\nnr_throttled 3\nthrottled_usec 700\n")
+    group = unified(tmp_path)
+    write(tmp_path / "jobs/cpu.stat", "usage_usec 9\nnr_periods 900\nnr_throttled 2\nthrottled_usec 60\n")
+    write(tmp_path / "cpu.stat", "usage_usec 9\n")
+    assert group.quota_periods() == {
+        f"{tmp_path}/jobs/train": QuotaPeriods(10, 3),
+        f"{tmp_path}/jobs": QuotaPeriods(900, 2),
+    }
+    write(tmp_path / "cpu,cpuacct/job/cpu.stat", "nr_periods 10\nnr_throttled 4\nthrottled_time 9000000\n")
+    assert legacy(tmp_path, "3:cpu,cpuacct:/job\n").quota_periods() == {
+        f"{tmp_path}/cpu,cpuacct/job": QuotaPeriods(10, 4)
+    }
     write(tmp_path / "jobs/train/memory.current", "many\n")
     assert unified(tmp_path).memory() == (Missing.UNSUPPORTED, 9)
 
@@ -108,6 +121,7 @@ def test_a_group_out_of_sight_has_nothing(tmp_path: Path) -> None:
     for group in (unified(tmp_path, "/other", "/docker/abc"), unified(tmp_path, "/../other")):
         assert group.memory() == (Missing.UNSUPPORTED, Missing.UNSUPPORTED)
         assert group.limits().io == {}
+        assert group.quota_periods() == {}
 
 
 @given(st.binary(max_size=300))

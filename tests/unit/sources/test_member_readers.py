@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import pytest
 
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
+from iodash.sampling.members import job_rows
 from iodash.sources.local.containers import limits_path
 from iodash.sources.local.job_facts import member_facts
 from iodash.sources.local.looks import Looks
@@ -20,6 +22,7 @@ from iodash.sources.local.members import MemberReader
 from iodash.sources.local.topology import Blocks
 from iodash.sources.local.wait_kinds import wait_kind
 from tests.fake_processes import stat_file
+from tests.trees import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -191,3 +194,23 @@ def test_a_mount_whose_device_nobody_names_is_of_unknown_kind(tmp_path: Path) ->
         end(child)
     assert not isinstance(facts.places, Missing)
     assert {place.kind for place in facts.places} <= {"unknown", "memory"}
+
+
+def test_periods_of_a_quota_are_never_compared_with_those_of_another_group(tmp_path: Path) -> None:
+    """The group above was stopped more often in all, but only the job's own quota stops it now; then it turns."""
+    groups = tmp_path / "groups"
+    procfs = tmp_path / "proc"
+    write(procfs / "7/cgroup", "0::/pod/job\n")
+    write(procfs / "1/mountinfo", f"1 0 0:30 / {groups} rw - cgroup2 cgroup2 rw\n")
+    key = ProcessKey(7, 1)
+    reader = MemberReader(procfs, tmp_path)
+    try:
+        readings = []
+        for job, pod in (((0, 40), (8000, 39)), ((10, 40), (8010, 49)), ((20, 50), (8020, 49))):
+            write(groups / "pod/job/cpu.stat", f"nr_periods {job[0]}\nnr_throttled {job[1]}\n")
+            write(groups / "pod/cpu.stat", f"nr_periods {pod[0]}\nnr_throttled {pod[1]}\n")
+            readings.append(reader.read(frozenset({key})))
+        rows = [job_rows(old, new, 1.0, 4096).cgroups["/pod/job"] for old, new in pairwise(readings)]
+        assert [row.cpu_throttled_percent for row in rows] == [100.0, 100.0]
+    finally:
+        reader.close()

@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from iodash.model.members import QuotaPeriods
 from iodash.model.missing import Count, Missing
 from iodash.sources.local.containers import controllers
 from iodash.sources.local.kept_file import read_bytes
@@ -107,13 +108,13 @@ class Cgroup:
                 return content
         return Missing.UNSUPPORTED
 
-    def upwards(self, name: str, legacy: tuple[str, str] | None = None) -> Iterator[bytes]:
-        """The same file of the group and then of each group above it that is in sight."""
+    def upwards(self, name: str, legacy: tuple[str, str] | None = None) -> Iterator[tuple[str, bytes]]:
+        """The folder and the same file in it of the group and then of each group above it that is in sight."""
         for folder, top, file in self._places(name, legacy):
             while True:
                 content = read_bytes(f"{folder}/{file}")
                 if content is not None:
-                    yield content
+                    yield folder, content
                 if len(folder) <= len(top):
                     break
                 folder = os.path.dirname(folder)
@@ -122,8 +123,10 @@ class Cgroup:
         """What holds the group back by intention."""
         return CgroupLimits(
             cpus=_least(self._quotas()),
-            memory_max_bytes=_least(map(_bytes_limit, self.upwards("memory.max", ("memory", "memory.limit_in_bytes")))),
-            memory_high_bytes=_least(map(_bytes_limit, self.upwards("memory.high"))),
+            memory_max_bytes=_least(
+                _bytes_limit(limit) for _, limit in self.upwards("memory.max", ("memory", "memory.limit_in_bytes"))
+            ),
+            memory_high_bytes=_least(_bytes_limit(limit) for _, limit in self.upwards("memory.high")),
             io=self._io_limits(),
         )
 
@@ -146,6 +149,15 @@ class Cgroup:
         names = ("workingset_refault_file", "total_workingset_refault_file", "workingset_refault")
         return used, next((stat[name] for name in names if name in stat), Missing.UNSUPPORTED)
 
+    def quota_periods(self) -> dict[str, QuotaPeriods]:
+        """What the CPU quota of the group, and of each one above it, did to it, by folder."""
+        stats = ((folder, parse_flat(content)) for folder, content in self.upwards("cpu.stat", ("cpu", "cpu.stat")))
+        return {
+            folder: QuotaPeriods(stat["nr_periods"], stat.get("nr_throttled", 0))
+            for folder, stat in stats
+            if "nr_periods" in stat
+        }
+
     def io(self) -> dict[DeviceNumber, IoAmount] | Missing:
         """Bytes and requests by device. Stacked devices are listed beside what they stand on: never add them up."""
         unified = self.read("io.stat")
@@ -164,28 +176,33 @@ class Cgroup:
             yield (*self._legacy[legacy[0]], legacy[1])
 
     def _quotas(self) -> Iterator[float | None]:
-        for content in self.upwards("cpu.max"):
+        for _, content in self.upwards("cpu.max"):
             quota, _, period = content.partition(b" ")
-            yield int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
-        quotas = self.upwards("", ("cpu", "cpu.cfs_quota_us"))
-        for quota, period in zip(quotas, self.upwards("", ("cpu", "cpu.cfs_period_us")), strict=False):
-            yield int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
+            yield _cpus(quota, period)
+        periods = dict(self.upwards("", ("cpu", "cpu.cfs_period_us")))
+        for folder, quota in self.upwards("", ("cpu", "cpu.cfs_quota_us")):
+            yield _cpus(quota, periods.get(folder, b""))
 
     def _io_limits(self) -> dict[DeviceNumber, IoLimit]:
         found: dict[DeviceNumber, dict[str, int]] = {}
-        for content in self.upwards("io.max"):
+        for _, content in self.upwards("io.max"):
             for number, pairs in _by_device(content):
                 for key, value in pairs:
                     if key in _IO_MAX and value.isdigit():
                         _tighten(found, number, _IO_MAX[key], int(value))
         for name, file in _THROTTLES.items():
-            for content in self.upwards("", ("blkio", file)):
+            for _, content in self.upwards("", ("blkio", file)):
                 for line in content.splitlines():
                     words = line.split()
                     number_v1 = _number(words[0]) if len(words) == 2 and words[1].isdigit() else None
                     if number_v1 is not None:
                         _tighten(found, number_v1, name, int(words[1]))
         return {number: IoLimit(**limits) for number, limits in found.items()}
+
+
+def _cpus(quota: bytes, period: bytes) -> float | None:
+    """The quota in CPUs; None where there is none (`max`, -1)."""
+    return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
 
 
 def _folder(point: str, root: str, path: bytes) -> tuple[str, str] | None:

@@ -9,7 +9,7 @@ from iodash.model.members import CgroupCounters, IoLimit, JobReadings, MemberFac
 from iodash.model.missing import Missing
 from iodash.sources.daemon import DaemonExecutor
 from iodash.sources.local.busy_threads import BusyThreads
-from iodash.sources.local.cgroups import Cgroup, CgroupLimits, IoAmount, parse_flat
+from iodash.sources.local.cgroups import Cgroup, CgroupLimits, IoAmount
 from iodash.sources.local.containers import limits_path
 from iodash.sources.local.job_facts import member_facts
 from iodash.sources.local.kept_file import read_bytes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from iodash.model.missing import Count, Number
+    from iodash.model.missing import Number
     from iodash.model.sample import ProcessKey
     from iodash.sources.local.cgroups import DeviceNumber
 
@@ -152,13 +152,11 @@ class _Group:
             self._limits_due = now + _LIMITS_AGE_S
         pressure = self._cgroup.pressure()
         memory_used, refaults = self._cgroup.memory()
-        periods, throttled = self._throttling()
         amounts = self._amounts()
         return CgroupCounters(
             path=self._path,
             cpu_quota=_limit(self._limits.cpus),
-            cpu_periods=periods,
-            cpu_throttled_periods=throttled,
+            cpu_periods=self._cgroup.quota_periods(),
             io_limits=self._io_limits(),
             read_bytes={name: amount.read_bytes for name, amount in amounts.items()},
             write_bytes={name: amount.written_bytes for name, amount in amounts.items()},
@@ -175,15 +173,6 @@ class _Group:
             pressure_memory_some_us=pressure.memory_some_us,
             pressure_memory_full_us=pressure.memory_full_us,
         )
-
-    def _throttling(self) -> tuple[Count, Count]:
-        """Periods and throttled periods of the group, or of the one above it that was stopped the most."""
-        stats = [parse_flat(content) for content in self._cgroup.upwards("cpu.stat", ("cpu", "cpu.stat"))]
-        known = [stat for stat in stats if "nr_periods" in stat]
-        if not known:
-            return Missing.UNSUPPORTED, Missing.UNSUPPORTED
-        worst = max(known, key=lambda stat: stat.get("nr_throttled", 0))
-        return worst["nr_periods"], worst.get("nr_throttled", 0)
 
     def _amounts(self) -> dict[str, IoAmount]:
         amounts = self._cgroup.io()
