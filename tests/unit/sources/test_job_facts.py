@@ -22,7 +22,8 @@ PROC, SYS = Path("/proc"), Path("/sys")
 
 
 def facts_of(pid: int, procfs: Path = PROC) -> Count:
-    return member_facts(procfs, Blocks(procfs, SYS), ProcessKey(pid, 1)).remote_sockets
+    *_, facts = member_facts(procfs, Blocks(procfs, SYS), ProcessKey(pid, 1))
+    return facts.remote_sockets
 
 
 def own_address() -> str:

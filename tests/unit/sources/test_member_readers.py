@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.sampling.members import job_rows
+from iodash.sources.local import beside as beside_module
+from iodash.sources.local import members as members_module
 from iodash.sources.local.containers import limits_path
 from iodash.sources.local.job_facts import member_facts
 from iodash.sources.local.looks import Looks
@@ -25,7 +28,9 @@ from tests.fake_processes import stat_file
 from tests.trees import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
+
+    from iodash.model.members import MemberFacts
 
 PROC, SYS = Path("/proc"), Path("/sys")
 PATIENCE_S = 20.0
@@ -147,7 +152,7 @@ def test_the_facts_of_a_child(tmp_path: Path) -> None:
     data.write_bytes(b"x" * 4096)
     child = start(f"file = open({str(data)!r})\n{WAITS_IN_A_PIPE}", RANK="3")
     try:
-        facts = member_facts(PROC, Blocks(PROC, SYS), ProcessKey(child.pid, 1))
+        *_, facts = member_facts(PROC, Blocks(PROC, SYS), ProcessKey(child.pid, 1))
     finally:
         end(child)
     assert facts.environment == {"RANK": "3"}
@@ -158,7 +163,7 @@ def test_the_facts_of_a_child(tmp_path: Path) -> None:
 
 
 def test_the_facts_of_nobody_are_missing(tmp_path: Path) -> None:
-    facts = member_facts(tmp_path, Blocks(tmp_path, tmp_path), ProcessKey(1, 1))
+    *_, facts = member_facts(tmp_path, Blocks(tmp_path, tmp_path), ProcessKey(1, 1))
     assert isinstance(facts.places, Missing)
     assert isinstance(facts.cpus_allowed, Missing)
 
@@ -189,7 +194,7 @@ def test_members_have_counters_facts_and_a_group_and_nobody_costs_nothing() -> N
 def test_a_mount_whose_device_nobody_names_is_of_unknown_kind(tmp_path: Path) -> None:
     child = start(f"file = open({str(tmp_path / 'data')!r}, 'w')\n{WAITS_IN_A_PIPE}")
     try:
-        facts = member_facts(PROC, Blocks(tmp_path, tmp_path / "no sys"), ProcessKey(child.pid, 1))
+        *_, facts = member_facts(PROC, Blocks(tmp_path, tmp_path / "no sys"), ProcessKey(child.pid, 1))
     finally:
         end(child)
     assert not isinstance(facts.places, Missing)
@@ -212,5 +217,105 @@ def test_periods_of_a_quota_are_never_compared_with_those_of_another_group(tmp_p
             readings.append(reader.read(frozenset({key})))
         rows = [job_rows(old, new, 1.0, 4096).cgroups["/pod/job"] for old, new in pairwise(readings)]
         assert [row.cpu_throttled_percent for row in rows] == [100.0, 100.0]
+    finally:
+        reader.close()
+
+
+@pytest.fixture
+def hanging() -> Iterator[Callable[[Path], None]]:
+    """Makes files whose reading hangs, as the kernel lets it while a process's memory lock is held."""
+    pipes: list[Path] = []
+
+    def hang(path: Path) -> None:
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        pipes.append(path)
+
+    yield hang
+    for pipe in pipes:
+        os.close(os.open(pipe, os.O_RDWR | os.O_NONBLOCK))
+
+
+def facts_until(
+    reader: MemberReader, members: frozenset[ProcessKey], done: Callable[[Mapping[ProcessKey, MemberFacts]], bool]
+) -> Mapping[ProcessKey, MemberFacts]:
+    deadline = time.monotonic() + PATIENCE_S
+    while not done(facts := reader.read(members).facts) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return facts
+
+
+def add_member(procfs: Path, rank: int) -> ProcessKey:
+    key = ProcessKey(100 + rank, 1)
+    directory = procfs / str(key.pid)
+    write(directory / "environ", f"RANK={rank}\0")
+    write(directory / "cgroup", "0::/job\n")
+    write(directory / "mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n9 1 0:50 / /data rw - nfs4 server:/data rw\n")
+    (directory / "fd").mkdir()
+    (directory / "fd/3").symlink_to("/data/shard-0.tar")
+    return key
+
+
+def mount_points(facts: MemberFacts) -> list[str]:
+    assert not isinstance(facts.places, Missing)
+    return [place.mount_point for place in facts.places]
+
+
+def test_a_member_that_hangs_costs_no_facts_but_its_own(
+    tmp_path: Path, hanging: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(members_module, "_FACTS_LIMIT_S", 0.1)
+    keys = [add_member(tmp_path, rank) for rank in range(5)]
+    hanging(tmp_path / f"{keys[1].pid}/environ")
+    reader = MemberReader(tmp_path, tmp_path)
+    try:
+        facts = facts_until(reader, frozenset(keys), lambda facts: len(facts) == 5)
+        assert {key.pid: facts[key].environment for key in keys if key in facts} == {
+            100: {"RANK": "0"},
+            101: {},
+            102: {"RANK": "2"},
+            103: {"RANK": "3"},
+            104: {"RANK": "4"},
+        }
+        assert mount_points(facts[keys[1]]) == ["/data"], "what it has open is known without its memory"
+    finally:
+        reader.close()
+
+
+def test_a_member_that_begins_to_hang_is_still_known_by_its_rank_and_read_when_it_answers(
+    tmp_path: Path, hanging: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(members_module, "_FACTS_LIMIT_S", 0.1)
+    monkeypatch.setattr(members_module, "_FACTS_AGE_S", 0.1)
+    key = add_member(tmp_path, 3)
+    members = frozenset({key})
+    reader = MemberReader(tmp_path, tmp_path)
+    try:
+        facts_until(reader, members, lambda facts: key in facts)
+        environ = tmp_path / f"{key.pid}/environ"
+        hanging(environ)
+        write(tmp_path / f"{key.pid}/cgroup", "0::/elsewhere\n")
+        facts = facts_until(reader, members, lambda facts: facts[key].cgroup == "/elsewhere")
+        assert (facts[key].cgroup, facts[key].environment) == ("/elsewhere", {"RANK": "3"})
+        environ.write_bytes(b"RANK=4\0")
+        facts = facts_until(reader, members, lambda facts: facts[key].environment != {"RANK": "3"})
+        assert facts[key].environment == {"RANK": "4"}
+    finally:
+        reader.close()
+
+
+def test_when_many_members_hang_the_others_are_known_by_what_can_not_hang(
+    tmp_path: Path, hanging: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(members_module, "_FACTS_LIMIT_S", 0.02)
+    monkeypatch.setattr(beside_module, "MOST_HUNG", 2)
+    keys = [add_member(tmp_path, rank) for rank in range(12)]
+    for key in keys:
+        hanging(tmp_path / f"{key.pid}/environ")
+    reader = MemberReader(tmp_path, tmp_path)
+    try:
+        facts = facts_until(reader, frozenset(keys), lambda facts: len(facts) == 12)
+        assert all(mount_points(facts[key]) == ["/data"] for key in keys)
+        assert sum(thread.name == "iodash-facts" for thread in threading.enumerate()) <= 4
     finally:
         reader.close()

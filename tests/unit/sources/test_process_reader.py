@@ -13,6 +13,7 @@ import pytest
 from iodash.model.missing import Missing
 from iodash.model.sample import Host, IoCounters, ProcessKey
 from iodash.sources import Demand
+from iodash.sources.local import beside as beside_module
 from iodash.sources.local import names as names_module
 from iodash.sources.local.pace import IDLE_TURNS, SEARCH_TURNS
 from iodash.sources.local.processes import ACTIVE_TURNS, ProcessReader
@@ -320,11 +321,31 @@ def test_a_hanging_command_line_costs_that_name_and_nothing_else(
     release.join()
 
 
+def test_a_process_that_begins_to_hang_keeps_its_command_line_until_it_executes_another_program(
+    tmp_path: Path, make: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(names_module, "TIME_LIMIT_S", 0.05)
+    stuck, executes = add_process(tmp_path, 42), add_process(tmp_path, 43)
+    reader = make()
+    reader.until(lambda found: all(found[pid].command == "python3 --flag" for pid in (42, 43)))
+    for directory in (stuck, executes):
+        (directory / "cmdline").unlink()
+        os.mkfifo(directory / "cmdline")
+        put(directory, cgroup=b"0::/elsewhere\n")
+    put(executes, stat=stat_file(43, b"other"))
+    found = reader.until(lambda found: all(found[pid].cgroup == "/elsewhere" for pid in (42, 43)))
+    assert (found[42].command, found[43].command) == ("python3 --flag", "other")
+    (stuck / "cmdline").write_bytes(b"python3\0--answered\0")
+    reader.until(lambda found: found[42].command == "python3 --answered")
+    for directory in (stuck, executes):
+        os.close(os.open(directory / "cmdline", os.O_RDWR | os.O_NONBLOCK))
+
+
 def test_after_many_hung_reads_command_lines_are_left_alone(
     tmp_path: Path, make: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(names_module, "TIME_LIMIT_S", 0.02)
-    monkeypatch.setattr(names_module, "MOST_HUNG", 2)
+    monkeypatch.setattr(beside_module, "MOST_HUNG", 2)
     pipes = []
     for pid in (42, 43):
         pipes.append(add_process(tmp_path, pid, b"stuck") / "cmdline")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from iodash.sources.local.process_files import read_file
 from iodash.sources.local.where import served
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from iodash.model.missing import Count
@@ -50,8 +51,8 @@ def _read(path: Path, limit: int = 1 << 16) -> bytes | Missing:
         return reason(error, Missing.GONE)
 
 
-def member_facts(procfs: Path, blocks: Blocks, key: ProcessKey) -> MemberFacts:
-    """Reads the facts of one process. Some of these files can block on its memory lock: never call it in the sampler.
+def member_facts(procfs: Path, blocks: Blocks, key: ProcessKey) -> Iterator[MemberFacts]:
+    """Reads the facts of one process: first all that needs no memory lock of it, then the whole, which may hang.
 
     Paths are taken as the process names them and looked up in its own mount table; no file of it is touched.
     """
@@ -61,15 +62,26 @@ def member_facts(procfs: Path, blocks: Blocks, key: ProcessKey) -> MemberFacts:
     descriptors = _descriptors(process)
     cgroup = _read(process / "cgroup")
     used, size = _shared_memory(process, table)
-    return MemberFacts(
-        environment=_environment(process),
+    places = _Places(table, blocks)
+    if not isinstance(descriptors, Missing):
+        places.add(descriptors.values(), 1)
+    facts = MemberFacts(
+        environment={},
         cgroup="" if isinstance(cgroup, Missing) else limits_path(cgroup),
-        places=descriptors if isinstance(descriptors, Missing) else _places(process, descriptors, table, blocks),
+        places=descriptors if isinstance(descriptors, Missing) else places.found(),
         remote_sockets=descriptors if isinstance(descriptors, Missing) else _remote_sockets(process, descriptors),
         shared_memory_used_bytes=used,
         shared_memory_total_bytes=size,
         cpus_allowed=_cpus_allowed(process),
     )
+    yield facts
+    environment = _environment(process)
+    if isinstance(descriptors, Missing):
+        yield replace(facts, environment=environment)
+        return
+    places.add(_mapped(process), 1)
+    places.add(_named(process), 0)
+    yield replace(facts, environment=environment, places=places.found())
 
 
 def _cpus_allowed(process: Path) -> Count:
@@ -113,28 +125,42 @@ def _is_data(path: str) -> bool:
     return path.startswith("/") and not _NOT_DATA.search(path)
 
 
-def _places(process: Path, descriptors: dict[int, str], table: MountTable, blocks: Blocks) -> tuple[DataPlace, ...]:
-    """The mounts of open files, mapped files and of absolute paths on the command line, the most used first."""
-    counts: dict[int, int] = {}
-    mounts: dict[int, Mount] = {}
-
-    def add(paths: Iterable[str], weight: int) -> None:
-        for path in paths:
-            mount = table.find(path.removesuffix(" (deleted)")) if _is_data(path) else None
-            if mount is not None and not mount.holds_no_data:
-                mounts[mount.mount_id] = mount
-                counts[mount.mount_id] = counts.get(mount.mount_id, 0) + weight
-
-    add(descriptors.values(), 1)
+def _mapped(process: Path) -> set[str]:
+    """The files that the process has mapped into its memory."""
     maps = _read(process / "maps", _MAPS_BYTES)
-    if not isinstance(maps, Missing):
-        add({os.fsdecode(path) for path in _MAPPED.findall(maps)}, 1)
+    return set() if isinstance(maps, Missing) else {os.fsdecode(path) for path in _MAPPED.findall(maps)}
+
+
+def _named(process: Path) -> Iterator[str]:
+    """The paths on the command line."""
     command = _read(process / "cmdline")
     if not isinstance(command, Missing):
-        words = [os.fsdecode(word) for word in command.split(b"\0")]
-        add((word.rpartition("=")[2] for word in words if "/" in word), 0)
-    order = sorted(mounts, key=lambda mount_id: counts[mount_id], reverse=True)
-    return tuple(_place(mounts[mount_id], counts[mount_id], table, blocks) for mount_id in order)
+        for word in command.split(b"\0"):
+            if b"/" in word:
+                yield os.fsdecode(word).rpartition("=")[2]
+
+
+class _Places:
+    """The mounts that paths lie on, as far as they hold data."""
+
+    def __init__(self, table: MountTable, blocks: Blocks) -> None:
+        self._table = table
+        self._blocks = blocks
+        self._counts: dict[int, int] = {}
+        self._mounts: dict[int, Mount] = {}
+
+    def add(self, paths: Iterable[str], weight: int) -> None:
+        """Counts each of `paths` for `weight` files."""
+        for path in paths:
+            mount = self._table.find(path.removesuffix(" (deleted)")) if _is_data(path) else None
+            if mount is not None and not mount.holds_no_data:
+                self._mounts[mount.mount_id] = mount
+                self._counts[mount.mount_id] = self._counts.get(mount.mount_id, 0) + weight
+
+    def found(self) -> tuple[DataPlace, ...]:
+        """The mounts so far, the most used first."""
+        order = sorted(self._mounts.values(), key=lambda mount: self._counts[mount.mount_id], reverse=True)
+        return tuple(_place(mount, self._counts[mount.mount_id], self._table, self._blocks) for mount in order)
 
 
 def _place(mount: Mount, files: int, table: MountTable, blocks: Blocks) -> DataPlace:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from iodash.model.members import CgroupCounters, IoLimit, JobReadings, MemberFacts
 from iodash.model.missing import Missing
-from iodash.sources.daemon import DaemonExecutor
+from iodash.sources.local.beside import BesideReader
 from iodash.sources.local.busy_threads import BusyThreads
 from iodash.sources.local.cgroups import Cgroup, CgroupLimits, IoAmount
 from iodash.sources.local.containers import limits_path
@@ -18,7 +19,7 @@ from iodash.sources.local.mounts import MountReader
 from iodash.sources.local.topology import Blocks
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from collections.abc import Iterator
     from pathlib import Path
 
     from iodash.model.missing import Number
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 
 _FACTS_AGE_S = 5.0
 _FACTS_AT_ONCE = 8
-_FACTS_LIMIT_S = 2.0
-_HUNG_AGE_S = 60.0
+_FACTS_LIMIT_S = 1.0
 _LIMITS_AGE_S = 5.0
 
 
@@ -91,48 +91,37 @@ class MemberReader:
 
 
 class _FactsBeside:
-    """Reads facts beside the sampler, a few members at a time; a process that doesn't answer is left alone a while."""
+    """Reads facts beside the sampler, a few members at a time. Of one that hangs it tells what doesn't."""
 
     def __init__(self, procfs: Path, sysfs: Path) -> None:
         self._procfs = procfs
         self._sysfs = sysfs
-        self._beside = DaemonExecutor("iodash-facts")
+        self._blocks = Blocks(procfs, sysfs)
+        self._beside = BesideReader("iodash-facts", self._read, _FACTS_LIMIT_S)
         self._facts: dict[ProcessKey, MemberFacts] = {}
         self._due: dict[ProcessKey, float] = {}
-        self._pending: tuple[Future[dict[ProcessKey, MemberFacts]], list[ProcessKey], float] | None = None
 
     def newest(self, members: frozenset[ProcessKey]) -> dict[ProcessKey, MemberFacts]:
         now = time.monotonic()
-        self._collect(now)
-        for key in [key for key in self._due if key not in members]:
-            self._due.pop(key)
-            self._facts.pop(key, None)
-        if self._pending is None:
-            due = sorted((self._due.get(key, 0.0), key) for key in members)
+        for key, facts, whole in self._beside.collect():
+            known = self._facts.get(key)
+            self._facts[key] = facts if whole or known is None else replace(facts, environment=known.environment)
+        self._facts = {key: facts for key, facts in self._facts.items() if key in members}
+        self._due = {key: self._due.get(key, 0.0) for key in members}
+        if not self._beside.busy:
+            due = sorted((moment, key) for key, moment in self._due.items())
             chosen = [key for moment, key in due[:_FACTS_AT_ONCE] if moment <= now]
+            self._due.update(dict.fromkeys(chosen, now + _FACTS_AGE_S))
             if chosen:
-                blocks = Blocks(self._procfs, self._sysfs)
-                future = self._beside.submit(lambda: {key: member_facts(self._procfs, blocks, key) for key in chosen})
-                self._pending = (future, chosen, now)
+                self._blocks = Blocks(self._procfs, self._sysfs)
+                self._beside.ask(chosen)
         return dict(self._facts)
 
     def close(self) -> None:
-        self._beside.shutdown()
+        self._beside.close()
 
-    def _collect(self, now: float) -> None:
-        if self._pending is None:
-            return
-        future, keys, since = self._pending
-        if future.done():
-            self._pending = None
-            if not future.cancelled():
-                self._facts.update(future.result())
-            self._due.update(dict.fromkeys(keys, now + _FACTS_AGE_S))
-        elif now - since > _FACTS_LIMIT_S:
-            self._pending = None
-            self._beside.shutdown()
-            self._beside = DaemonExecutor("iodash-facts")
-            self._due.update(dict.fromkeys(keys, now + _HUNG_AGE_S))
+    def _read(self, key: ProcessKey) -> Iterator[MemberFacts]:
+        return member_facts(self._procfs, self._blocks, key)
 
 
 class _Group:

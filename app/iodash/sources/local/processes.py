@@ -300,9 +300,15 @@ class ProcessReader:
             tracked.asked_at = now
         self._names.ask(dict.fromkeys(tracked.key for tracked in self._ask))
         arrived = self._names.collect(wait_s if self._fresh else 0.0)
-        for key, identity in arrived:
+        for key, identity, whole in arrived:
             found = self._known.get(str(key.tid or key.pid))
-            if found is not None and found.key == key and identity.uid is not None and identity != found.identity:
+            if found is None or found.key != key or identity.uid is None:
+                continue
+            if whole:
+                found.named_program = found.stat.program
+            elif found.named_program == found.stat.program and found.identity is not None:
+                identity = identity._replace(command=found.identity.command)
+            if identity != found.identity:
                 self._name(found, identity)
         for uid, user in self._users.arrived().items():
             for tracked in self._known.values():

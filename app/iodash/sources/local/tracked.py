@@ -48,7 +48,8 @@ class Tracked:
 
     `io_fd` is the kept descriptor of its io file, -1 while there is none: then `io_state` is None where the file is
     opened anew each time, else why it is not read. `io_raw` are the bytes that `io` was made of. A kept descriptor
-    follows its process: after a reuse of the number it fails with ESRCH. Without one the start time tells.
+    follows its process: after a reuse of the number it fails with ESRCH. Without one the start time tells. The command
+    line in `identity` is that of `named_program`.
     """
 
     __slots__ = (
@@ -66,6 +67,7 @@ class Tracked:
         "io_state",
         "key",
         "live",
+        "named_program",
         "number",
         "reads_fuse",
         "stat",
@@ -90,6 +92,7 @@ class Tracked:
         self.io_state: Missing | None = None
         self.io_retry = 0.0
         self.identity: Identity | None = None
+        self.named_program: tuple[bytes, bytes, bytes] | None = None
         self.io_priority: Text = Missing.NOT_MEASURED
         self.reads_fuse = False
         self.live: IoCounters | None = None
