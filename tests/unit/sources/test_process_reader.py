@@ -256,6 +256,18 @@ def test_proc_is_not_listed_while_nobody_was_born(
     assert len(listings) == 3
 
 
+@pytest.mark.parametrize("created", [0, *Missing])
+def test_proc_is_listed_every_time_where_nobody_counts_the_born(
+    tmp_path: Path, make: Callable[..., Reader], created: int | Missing
+) -> None:
+    add_process(tmp_path, 42)
+    reader = make()
+    for pid in range(43, 48):
+        reader.read(Demand(), created=created)
+        add_process(tmp_path, pid)
+        assert pid in reader.read(Demand(), created=created)
+
+
 # --- who it is --------------------------------------------------------------------------------------------------------
 
 

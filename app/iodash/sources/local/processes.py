@@ -137,7 +137,7 @@ class ProcessReader:
 
     def _find_born(self, created: Count) -> list[str]:
         """The numbers of processes that were not there before, by a listing only where nothing cheaper can tell."""
-        nobody_new = created == self._created and created not in (0, Missing.NOT_MEASURED)
+        nobody_new = created == self._created and created != 0 and not isinstance(created, Missing)
         self._created = created
         must_list = self._turn % ACTIVE_TURNS == 0 or not self._known
         if nobody_new and not must_list:
