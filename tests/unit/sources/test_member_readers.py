@@ -304,6 +304,20 @@ def test_a_member_that_begins_to_hang_is_still_known_by_its_rank_and_read_when_i
         reader.close()
 
 
+def test_a_member_that_is_moved_to_another_group_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members_module, "_FACTS_AGE_S", 0.05)
+    key = add_member(tmp_path, 0)
+    members = frozenset({key})
+    reader = MemberReader(tmp_path, tmp_path)
+    try:
+        assert reader.read(members).cgroups.keys() == {"/job"}
+        write(tmp_path / f"{key.pid}/cgroup", "0::/step\n")
+        facts_until(reader, members, lambda facts: key in facts and facts[key].cgroup == "/step")
+        assert reader.read(members).cgroups.keys() == {"/step"}
+    finally:
+        reader.close()
+
+
 def test_when_many_members_hang_the_others_are_known_by_what_can_not_hang(
     tmp_path: Path, hanging: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from iodash.sources.local.mounts import MountReader
 from iodash.sources.local.topology import Blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from iodash.model.missing import Number
@@ -61,10 +61,11 @@ class MemberReader:
             self._groups.clear()
             self._cgroups.clear()
             return JobReadings()
-        self._follow_groups(members)
+        facts = self._facts.newest(members)
+        self._follow_groups(members, facts)
         return JobReadings(
             members=self._looks.read(),
-            facts=self._facts.newest(members),
+            facts=facts,
             cgroups={path: group.read() for path, group in self._cgroups.items()},
         )
 
@@ -75,10 +76,15 @@ class MemberReader:
         if self._mounts is not None:
             self._mounts.close()
 
-    def _follow_groups(self, members: frozenset[ProcessKey]) -> None:
+    def _follow_groups(self, members: frozenset[ProcessKey], facts: Mapping[ProcessKey, MemberFacts]) -> None:
+        """Sees to the groups of all members. Who was moved to another one is noticed by its facts."""
         if self._mounts is None:
             self._mounts = MountReader(self._procfs)
-        self._groups = {key: path for key, path in self._groups.items() if key in members}
+        self._groups = {
+            key: path
+            for key, path in self._groups.items()
+            if key in members and (key not in facts or facts[key].cgroup in ("", path))
+        }
         for key in members - self._groups.keys():
             content = read_bytes(self._procfs / str(key.pid) / "cgroup")
             if content is None:
