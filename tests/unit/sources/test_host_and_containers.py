@@ -72,6 +72,10 @@ def test_a_whole_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reader.read() is host
     now += 5.0
     assert reader.read().delay_accounting is False
+    stat = procfs / "stat"
+    write(stat, stat.read_text().replace("btime 1796011200", "btime 1796014800"))
+    now += 5.0
+    assert reader.read().boot_time == 1796014800.0, "the clock was set"
     reader.close()
 
 

@@ -42,9 +42,14 @@ class Reader:
         self.reader = ProcessReader(procfs, self.users, self.budget, local=False, threads=threads)
 
     def read(
-        self, demand: Demand = FULL, *, created: Count = Missing.NOT_MEASURED, busy_ticks: Count = Missing.NOT_MEASURED
+        self,
+        demand: Demand = FULL,
+        host: Host = HOST,
+        *,
+        created: Count = Missing.NOT_MEASURED,
+        busy_ticks: Count = Missing.NOT_MEASURED,
     ) -> Mapping[int, ProcessCounters]:
-        self.reader.find(demand, HOST, created)
+        self.reader.find(demand, host, created)
         return self.reader.sweep(demand, busy_ticks)
 
     def until(self, condition: Callable[[Mapping[int, ProcessCounters]], bool]) -> Mapping[int, ProcessCounters]:
@@ -254,6 +259,13 @@ def test_proc_is_not_listed_while_nobody_was_born(
     for _ in range(2):
         reader.read(Demand(), created=0)
     assert len(listings) == 3
+
+
+def test_start_times_follow_a_clock_that_is_set(tmp_path: Path, make: Callable[..., Reader]) -> None:
+    add_process(tmp_path, 42, start=100)
+    reader = make()
+    assert reader.read(Demand())[42].start_time == 1001.0
+    assert reader.read(Demand(), Host("node", "6.18", boot_time=4600.0))[42].start_time == 4601.0
 
 
 @pytest.mark.parametrize("created", [0, *Missing])

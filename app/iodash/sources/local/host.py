@@ -56,7 +56,7 @@ def hiding_option(procfs: Path) -> str:
 
 
 class _Changing(NamedTuple):
-    """What can change while iodash runs."""
+    """What can change while iodash runs: the boot time when somebody sets the clock."""
 
     name: bytes | Missing
     delay_accounting: bytes | Missing
@@ -64,6 +64,8 @@ class _Changing(NamedTuple):
     hidepid: str
     only_processes: bool
     sysfs_hidden: bool
+    boot_time: float
+    listed_cpus: int
 
 
 class HostReader:
@@ -74,6 +76,7 @@ class HostReader:
         self._blocks = sysfs / "class/block"
         self._name = KeptFile(procfs / "sys/kernel/hostname")
         self._delay_accounting = KeptFile(procfs / "sys/kernel/task_delayacct", Missing.UNSUPPORTED)
+        self._stat = KeptFile(procfs / "stat")
         self._online = KeptFile(sysfs / "devices/system/cpu/online")
         self._kernel = safe_text(read_bytes(procfs / "sys/kernel/osrelease") or os.uname().release)
         self._container: ContainerKind | None = container_kind(procfs, here=is_own(procfs))
@@ -89,6 +92,8 @@ class HostReader:
         if now < self._due:
             return self._host
         self._due = now + _AGE_S
+        content = self._stat.read()
+        stat = b"" if isinstance(content, Missing) else content
         seen = _Changing(
             self._name.read(),
             self._delay_accounting.read(),
@@ -96,6 +101,8 @@ class HostReader:
             hiding_option(self._procfs),
             not any((self._procfs / name).exists() for name in _OF_THE_MACHINE),
             not self._blocks.is_dir(),
+            _boot_time(stat),
+            stat.count(b"\ncpu"),
         )
         if seen != self._seen:
             self._seen = seen
@@ -104,11 +111,10 @@ class HostReader:
 
     def close(self) -> None:
         """Lets go of the kept descriptors."""
-        for file in (self._name, self._delay_accounting, self._online):
+        for file in (self._name, self._delay_accounting, self._online, self._stat):
             file.close()
 
     def _build(self, seen: _Changing) -> Host:
-        stat = read_bytes(self._procfs / "stat") or b""
         name, accounting, online = seen.name, seen.delay_accounting, seen.online
         cpus = None if isinstance(online, Missing) else count_cpus(online)
         return Host(
@@ -116,8 +122,8 @@ class HostReader:
             kernel=self._kernel,
             container=self._container,
             pid_namespace=self._pid_namespace,
-            cpu_count=cpus or max(1, stat.count(b"\ncpu")),
-            boot_time=_boot_time(stat),
+            cpu_count=cpus or max(1, seen.listed_cpus),
+            boot_time=seen.boot_time,
             page_bytes=os.sysconf("SC_PAGE_SIZE"),
             clock_ticks=os.sysconf("SC_CLK_TCK"),
             delay_accounting=None if isinstance(accounting, Missing) else accounting.strip() != b"0",

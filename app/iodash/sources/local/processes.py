@@ -92,7 +92,11 @@ class ProcessReader:
                 nobody new can be there, and `/proc` is listed only now and then.
         """
         self._turn += 1
+        clock_was_set = host.boot_time != self._boot_time
         self._boot_time, self._clock_ticks = host.boot_time, host.clock_ticks
+        if clock_was_set:
+            for tracked in self._known.values():
+                self._build(tracked)
         for name in sorted(self._find_born(created), key=int):
             self._meet(name, demand.every_field)
         self._look_at(demand)
