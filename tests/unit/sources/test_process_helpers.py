@@ -130,10 +130,28 @@ def test_old_answers_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for pid in range(50):
         readers.reads(ProcessKey(pid, 1))
     deadline = time.monotonic() + 10
-    while not all(future.done() for future in readers._asked.values()):
+    later = ProcessKey(5000, 1)
+    while not readers._asked <= {later}:
+        readers.reads(later)
         assert time.monotonic() < deadline
-    readers.reads(ProcessKey(5000, 1))
+    readers.reads(later)
     assert len(readers._answers) + len(readers._asked) < 20
+    readers.close()
+
+
+def test_a_process_that_hangs_hides_no_other_reader_of_fuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuse_module, "TIME_LIMIT_S", 0.05)
+    stuck = fuse_process(tmp_path, 7, 44) / "fdinfo/3"
+    stuck.unlink()
+    os.mkfifo(stuck)
+    fuse_process(tmp_path, 8, 44)
+    readers = FuseReaders(tmp_path)
+    readers.reads(ProcessKey(7, 1))
+    deadline = time.monotonic() + 10
+    while not readers.reads(ProcessKey(8, 1)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.close(os.open(stuck, os.O_RDWR | os.O_NONBLOCK))
     readers.close()
 
 

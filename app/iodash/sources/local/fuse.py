@@ -7,14 +7,17 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from iodash.sources.daemon import DaemonExecutor
+from iodash.sources.local.beside import BesideReader
 from iodash.sources.local.process_files import read_file
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from collections.abc import Iterator
     from pathlib import Path
 
     from iodash.model.sample import ProcessKey
+
+TIME_LIMIT_S = 1.0
+"""How long one process may take before the others are looked at without it."""
 
 _AGE_S = 10.0
 _SEEN_AGE_S = 60.0
@@ -30,33 +33,36 @@ class FuseReaders:
 
     def __init__(self, procfs: Path) -> None:
         self._procfs = str(procfs)
-        self._beside = DaemonExecutor("iodash-fuse")
+        self._beside = BesideReader("iodash-fuse", self._look, TIME_LIMIT_S)
         self._answers: dict[ProcessKey, tuple[float, bool]] = {}
-        self._asked: dict[ProcessKey, Future[bool]] = {}
+        self._asked: set[ProcessKey] = set()
 
     def reads(self, key: ProcessKey) -> bool:
         """Whether the process was seen with a file open on a FUSE mount. Never waits."""
         now = time.monotonic()
-        future = self._asked.get(key)
-        if future is not None and future.done():
-            del self._asked[key]
-            found = not future.cancelled() and future.result()
-            self._answers[key] = (now + (_SEEN_AGE_S if found else _AGE_S), found)
+        for asked, reads_fuse, whole in self._beside.collect():
+            self._asked.discard(asked)
+            found = reads_fuse if whole else self._answers.get(asked, (0.0, False))[1]
+            self._answers[asked] = (now + (_SEEN_AGE_S if found else _AGE_S), found)
         until, answer = self._answers.get(key, (0.0, False))
         if until < now and key not in self._asked:
             self._forget(now)
-            self._asked[key] = self._beside.submit(has_fuse_files, f"{self._procfs}/{key.pid}")
+            self._asked.add(key)
+            self._beside.ask([key])
         return answer
 
     def close(self) -> None:
         """Waits for nothing."""
-        self._beside.shutdown()
+        self._beside.close()
+
+    def _look(self, key: ProcessKey) -> Iterator[bool]:
+        yield False
+        yield has_fuse_files(f"{self._procfs}/{key.pid}")
 
     def _forget(self, now: float) -> None:
         """Lets go of what is known of processes that have long been silent, or gone."""
-        if len(self._answers) + len(self._asked) > _MOST_KEPT:
+        if len(self._answers) > _MOST_KEPT:
             self._answers = {key: answer for key, answer in self._answers.items() if answer[0] >= now}
-            self._asked = {key: future for key, future in self._asked.items() if not future.done()}
 
 
 def has_fuse_files(directory: str) -> bool:
