@@ -80,7 +80,7 @@ class BesideReader(Generic[K, V]):
         while self._batches:
             batch, future = self._batches[0]
             left = deadline - time.monotonic()
-            if left > 0:
+            if left > 0 and not future.done():
                 wait((future,), left)
             if future.done():
                 self._batches.popleft()
