@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -9,16 +10,20 @@ import pytest
 
 from iodash.model.missing import Missing
 from iodash.model.sample import EngineCounters
+from iodash.sources.local.gpu import drm as drm_module
+from iodash.sources.local.gpu import others as others_module
 from iodash.sources.local.gpu.client import GpuReader
 from iodash.sources.local.gpu.drm import parse_client
 from iodash.sources.local.gpu.others import OtherGpus
-from iodash.sources.local.gpu.sysfs import find_cards
+from iodash.sources.local.gpu.sysfs import Card, find_cards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from iodash.model.missing import Number
     from iodash.model.sample import GpuCounters
+    from iodash.sources.local.gpu.drm import DrmClient
 
 AMD, INTEL = "0000:03:00.0", "0000:00:02.0"
 
@@ -146,6 +151,43 @@ def test_intel_shows_its_engines(machine: Machine, gpus: OtherGpus) -> None:
     assert not isinstance(gpu.processes, Missing)
     assert [(p.pid, p.memory_bytes, p.visible) for p in gpu.processes] == [(8, 1 << 20, False)]
     assert (gpu.power_watts, gpu.pcie_generation, gpu.pcie_width) == (Missing.UNSUPPORTED,) * 3
+
+
+@pytest.mark.parametrize("where", ["sysfs", "fdinfo"])
+def test_a_card_that_hangs_costs_no_other_card(machine: Machine, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    monkeypatch.setattr(others_module, "TIME_LIMIT_S", 0.05)
+    free = threading.Event()
+    temperature, parse = Card.temperature_celsius, drm_module.parse_client
+
+    def temperature_of(card: Card) -> Number:
+        assert where == "fdinfo" or card.address != INTEL or free.wait(20)
+        return temperature(card)
+
+    def client_of(pid: int, content: bytes) -> DrmClient | None:
+        assert where == "sysfs" or INTEL.encode() not in content or free.wait(20)
+        return parse(pid, content)
+
+    monkeypatch.setattr(Card, "temperature_celsius", temperature_of)
+    monkeypatch.setattr(drm_module, "parse_client", client_of)
+    intel(machine)
+    amd(machine)
+    machine.client(7, 3, AMD_CLIENT, "/dev/dri/card1")
+    machine.client(8, 3, XE_CLIENT, "/dev/dri/card0")
+    reader = OtherGpus(machine.procfs, machine.sysfs)
+    rows: dict[str, GpuCounters] = {}
+    deadline = time.monotonic() + 10
+    while f"pci-{AMD}" not in rows or (where == "fdinfo" and len(rows) < 2):
+        assert time.monotonic() < deadline
+        rows = {gpu.uuid: gpu for gpu in reader.read({7}, 0)}
+    assert (rows[f"pci-{AMD}"].index, rows[f"pci-{AMD}"].util_percent) == (1, 73)
+    assert len(rows[f"pci-{AMD}"].engines) == 2
+    if where == "fdinfo":
+        assert (rows[f"pci-{INTEL}"].index, rows[f"pci-{INTEL}"].processes) == (0, Missing.NOT_MEASURED)
+    free.set()
+    while not (rows.get(f"pci-{INTEL}") and rows[f"pci-{INTEL}"].engines):
+        assert time.monotonic() < deadline
+        rows = {gpu.uuid: gpu for gpu in reader.read({7}, 0)}
+    reader.close()
 
 
 def test_a_card_that_sleeps_is_not_read(machine: Machine, gpus: OtherGpus) -> None:

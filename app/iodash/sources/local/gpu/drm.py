@@ -70,29 +70,34 @@ def parse_client(pid: int, content: bytes) -> DrmClient | None:
 class DrmClients:
     """Reads the DRM clients of all processes. Looking for them is rare; reading those that are known is cheap."""
 
-    def __init__(self, procfs: Path) -> None:
+    def __init__(self, procfs: Path, sysfs: Path) -> None:
         self._procfs = procfs
-        self._files: list[tuple[int, Path]] = []
+        self._sysfs = sysfs
+        self._files: list[tuple[int, Path, str]] = []
         self._look_at = 0.0
 
-    def read(self) -> list[DrmClient]:
-        """Every client once: a descriptor that was inherited or duplicated names the same client again."""
+    def read(self, device: str) -> list[DrmClient]:
+        """Every client of one device once: a descriptor that was inherited or duplicated names the same client again.
+
+        No file of another device is read, as far as sysfs tells whose each is.
+        """
         now = time.monotonic()
         if now >= self._look_at:
-            self._files = find_clients(self._procfs)
+            self._files = find_clients(self._procfs, self._sysfs)
             took = time.monotonic() - now
             self._look_at = now + max(LOOK_EVERY_S, SHARE_OF_TIME * took)
-        seen: dict[tuple[str, int], DrmClient] = {}
-        for pid, path in self._files:
-            content = read_bytes(path)
+        seen: dict[int, DrmClient] = {}
+        for pid, path, address in self._files:
+            content = read_bytes(path) if address in (device, "") else None
             client = None if content is None else parse_client(pid, content)
-            if client is not None:
-                seen.setdefault((client.device, client.client), client)
+            if client is not None and client.device == device:
+                seen.setdefault(client.client, client)
         return list(seen.values())
 
 
-def find_clients(procfs: Path) -> list[tuple[int, Path]]:
-    """The fdinfo files of all descriptors that are of a DRM device."""
+def find_clients(procfs: Path, sysfs: Path) -> list[tuple[int, Path, str]]:
+    """The fdinfo files of all descriptors of DRM devices, with the device's PCI address, empty where nobody tells."""
+    addresses: dict[str, str] = {}
     found = []
     for name in list_names(procfs):
         if not name.isdigit():
@@ -104,7 +109,10 @@ def find_clients(procfs: Path) -> list[tuple[int, Path]]:
             except OSError:
                 continue
             if target.startswith("/dev/dri/"):
-                found.append((int(name), procfs / name / "fdinfo" / descriptor))
+                if target not in addresses:
+                    device = sysfs / "class/drm" / os.path.basename(target) / "device"
+                    addresses[target] = os.path.basename(os.path.realpath(device)) if device.exists() else ""
+                found.append((int(name), procfs / name / "fdinfo" / descriptor, addresses[target]))
     return found
 
 

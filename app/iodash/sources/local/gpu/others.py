@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from iodash.formatting.safe_text import safe_text
 from iodash.model.missing import Missing
 from iodash.model.sample import GpuCounters, GpuProcess
-from iodash.sources.daemon import DaemonExecutor
+from iodash.sources.local.beside import BesideReader
 from iodash.sources.local.gpu.drm import DrmClient, DrmClients
 from iodash.sources.local.gpu.sysfs import Card, find_cards
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from concurrent.futures import Future
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 LOOK_AGAIN_S = 30.0
@@ -23,47 +22,60 @@ LOOK_AGAIN_S = 30.0
 PATIENCE_S = 0.05
 """How long a reading may hold up the sampler. One that takes longer is in the next sample."""
 
+TIME_LIMIT_S = 1.0
+"""How long one card may take before the others are read without it."""
+
 
 class OtherGpus:
-    """Reads the cards in a thread of its own: a file of a wedged card may hang."""
+    """Reads the cards in a thread of its own: a file of a wedged card may hang, which costs the row of that card."""
 
     def __init__(self, procfs: Path, sysfs: Path) -> None:
         self._sysfs = sysfs
-        self._clients = DrmClients(procfs)
-        self._cards: list[Card] = []
+        self._clients = DrmClients(procfs, sysfs)
+        self._cards: dict[str, Card] = {}
         self._look_at = 0.0
-        self._thread = DaemonExecutor("iodash-drm")
-        self._pending: Future[tuple[GpuCounters, ...]] | None = None
-        self._last: tuple[GpuCounters, ...] = ()
+        self._beside = BesideReader("iodash-drm", self._read, TIME_LIMIT_S)
+        self._visible: frozenset[int] = frozenset()
+        self._last: dict[str, GpuCounters] = {}
 
     def read(self, visible_pids: Collection[int], first_index: int) -> tuple[GpuCounters, ...]:
         """One row a card, numbered from `first_index`. Waits for at most `PATIENCE_S`; without a card for nothing."""
         now = time.monotonic()
         if now >= self._look_at:
             self._look_at = now + LOOK_AGAIN_S
-            self._cards = find_cards(self._sysfs)
+            self._cards = {card.address: card for card in find_cards(self._sysfs)}
         if not self._cards:
             return ()
-        if self._pending is None:
-            self._pending = self._thread.submit(self._read, self._cards, frozenset(visible_pids))
-        try:
-            self._last = self._pending.result(PATIENCE_S)
-            self._pending = None
-        except TimeoutError:
-            pass
-        return tuple(replace(gpu, index=first_index + at) for at, gpu in enumerate(self._last))
+        if not self._beside.busy:
+            self._visible = frozenset(visible_pids)
+            self._beside.ask(self._cards)
+        for address, gpu, _ in self._beside.collect(PATIENCE_S):
+            self._last[address] = gpu
+        return tuple(
+            replace(self._last[address], index=first_index + at)
+            for at, address in enumerate(self._cards)
+            if address in self._last
+        )
 
     def close(self) -> None:
         """Ends the thread without waiting for it."""
-        self._thread.shutdown()
+        self._beside.close()
 
-    def _read(self, cards: list[Card], visible: frozenset[int]) -> tuple[GpuCounters, ...]:
-        clients = self._clients.read()
-        return tuple(_counters(card, [c for c in clients if c.device == card.address], visible) for card in cards)
+    def _read(self, address: str) -> Iterator[GpuCounters]:
+        """The card alone, then with its clients."""
+        card = self._cards.get(address)
+        if card is None:
+            return
+        gpu = _counters(card)
+        yield gpu
+        if gpu.status == "ok":
+            clients = self._clients.read(address)
+            engines = tuple(engine for client in clients for engine in client.engines)
+            yield replace(gpu, processes=_processes(clients, self._visible), engines=engines)
 
 
-def _counters(card: Card, clients: list[DrmClient], visible: frozenset[int]) -> GpuCounters:
-    """What one card shows. `unsupported` is what its driver has no file for."""
+def _counters(card: Card) -> GpuCounters:
+    """What one card shows itself. `unsupported` is what its driver has no file for."""
     bare = GpuCounters(
         index=0,
         uuid=f"pci-{card.address}",
@@ -100,7 +112,7 @@ def _counters(card: Card, clients: list[DrmClient], visible: frozenset[int]) -> 
         xid=Missing.UNSUPPORTED,
         pcie_generation=Missing.UNSUPPORTED,
         pcie_width=Missing.UNSUPPORTED,
-        processes=Missing.UNSUPPORTED,
+        processes=Missing.NOT_MEASURED,
     )
     if not card.awake():
         asleep = bare.unmeasured(Missing.OFF, "asleep", "asleep: reading it would wake it")
@@ -119,8 +131,6 @@ def _counters(card: Card, clients: list[DrmClient], visible: frozenset[int]) -> 
         memory_clock_mhz=card.memory_clock_mhz(),
         pcie_generation=card.pcie_generation(),
         pcie_width=card.pcie_width(),
-        processes=_processes(clients, visible),
-        engines=tuple(engine for client in clients for engine in client.engines),
     )
 
 
