@@ -259,6 +259,33 @@ def test_a_worker_that_died_is_started_again(stage: Stage) -> None:
     assert reader.own()[0] > 0
 
 
+def test_a_worker_killed_with_half_an_answer_in_the_pipe_is_started_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it ends where memory runs out while its answer waits for a reader that is held up."""
+    threads: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", lambda failure: threads.append(failure.exc_value))
+    crowd = {f"gpu.proc{n}": f"{n + 1} {GIB >> 1} 0 0 {n % 3} 0" for n in range(600)}
+    stage.play({"count": 8, "gpu.memused": 140 * GIB, **crowd})
+    reader = stage.reader()
+    until(reader, is_ok)
+    pid = worker_of(reader)
+    link = reader._link
+    assert link is not None
+    with link._lock:
+        assert link._requests is not None
+        deadline = time.monotonic() + 20
+        while "pipe_write" not in Path(f"/proc/{pid}/wchan").read_text() and time.monotonic() < deadline:
+            os.write(link._requests, f"{time.monotonic():.6f}\n".encode())
+            time.sleep(0.05)
+        os.kill(pid, signal.SIGKILL)
+        _wait_gone(pid)
+    until(reader, lambda d, _: d.status == "error" and d.message.startswith("the GPU worker ended by signal 9"))
+    until(reader, is_ok)
+    assert worker_of(reader) != pid
+    assert threads == []
+
+
 def test_the_worker_ends_with_its_parent(stage: Stage, tmp_path: Path) -> None:
     stage.play({**HEALTHY, "hang.nvmlDeviceGetPowerUsage": 1})
     program = (

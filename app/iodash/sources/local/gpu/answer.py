@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from iodash.formatting.safe_text import safe_text
@@ -9,7 +10,50 @@ from iodash.model.missing import Missing
 from iodash.model.sample import GpuCounters, GpuDriver
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from iodash.sources.local.gpu.processes import Joined
+
+_NUMBER = (int, float)
+_ANSWER = {"driver": dict, "gpus": list, "took_s": _NUMBER, "cpu_s": _NUMBER, "resident_bytes": int}
+_DRIVER = {"status": str, "version": (str, type(None)), "message": str}
+_GPU = {
+    "index": int,
+    "uuid": str,
+    "name": str,
+    "minor": int,
+    "status": str,
+    "message": str,
+    "read_at": _NUMBER,
+    "util_samples": list,
+    "missing": dict,
+    "processes": (list, type(None)),
+}
+"""What every answer holds, whatever could not be read."""
+
+_REASONS = tuple(reason.value for reason in Missing)
+
+
+def read_answer(line: bytes) -> dict[str, Any]:
+    """A line of the worker's.
+
+    Raises:
+        ValueError: it is no answer, or one in which something is not where it belongs: after an update of iodash a
+            worker that is started again may be another version's.
+    """
+    answer: dict[str, Any] = json.loads(line)
+    _check(answer, _ANSWER)
+    _check(answer["driver"], _DRIVER)
+    for gpu in answer["gpus"]:
+        _check(gpu, _GPU)
+        if any(reason not in _REASONS for reason in gpu["missing"].values()):
+            raise ValueError("a number is missing for an unknown reason")
+    return answer
+
+
+def _check(found: object, shape: Mapping[str, type | tuple[type, ...]]) -> None:
+    if not isinstance(found, dict) or not all(isinstance(found.get(key, ...), kind) for key, kind in shape.items()):
+        raise ValueError("this is no answer of the GPU worker")
 
 
 def driver_of(answer: dict[str, Any]) -> GpuDriver:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -12,6 +11,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from iodash.sources.local.gpu.answer import read_answer
 
 LAUNCH = Path(__file__).with_name("launch.py")
 
@@ -155,8 +156,7 @@ class WorkerLink:
             except OSError as error:
                 self._mourn(f"the GPU worker could not be started: {error.strerror}")
             else:
-                self._listen(process)
-                self._mourn(f"the GPU worker ended {_manner(process.wait())}")
+                self._mourn(f"the GPU worker ended {self._listen(process) or _manner(process.wait())}")
             self._closed.wait(self._pause_s)
             self._pause_s = min(_LONGEST_PAUSE_S, self._pause_s * 2)
 
@@ -182,24 +182,38 @@ class WorkerLink:
             self._kill()
         return process
 
-    def _listen(self, process: subprocess.Popen[bytes]) -> None:
-        """Takes answers until the worker's end of the pipe closes."""
+    def _listen(self, process: subprocess.Popen[bytes]) -> str:
+        """Takes answers until the pipe ends, in the midst of one where the worker was killed while it wrote.
+
+        A worker that says what is no answer is killed, and in words why; nothing is said of one that ended by itself.
+        """
         assert process.stdin is not None
         assert process.stdout is not None
         with process.stdin, process.stdout:
-            for line in process.stdout:
-                answer = json.loads(line)
-                with self._lock:
-                    self._inbox.put(answer)
-                    self._due = None
-                    self._ended = ""
-                    self._cpu_s = answer["cpu_s"]
-                    self._resident = answer["resident_bytes"]
-                    self.took_s = answer["took_s"]
-                    self._pause_s = _FIRST_PAUSE_S
-                self._answered.set()
-            with self._lock:
-                self._requests = None
+            try:
+                for line in process.stdout:
+                    if not line.endswith(b"\n"):
+                        break
+                    self._take(read_answer(line))
+            except ValueError:
+                process.kill()
+                process.wait()
+                return "by iodash: what it answered can't be read"
+            finally:
+                with self._lock:  # the number of a closed descriptor soon is another file's
+                    self._requests = None
+        return ""
+
+    def _take(self, answer: dict[str, Any]) -> None:
+        with self._lock:
+            self._inbox.put(answer)
+            self._due = None
+            self._ended = ""
+            self._cpu_s = answer["cpu_s"]
+            self._resident = answer["resident_bytes"]
+            self.took_s = answer["took_s"]
+            self._pause_s = _FIRST_PAUSE_S
+        self._answered.set()
 
     def _mourn(self, manner: str) -> None:
         with self._lock:
