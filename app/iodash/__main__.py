@@ -31,9 +31,7 @@ def _run(arguments: list[str]) -> int:
         if arguments == ["--version"]:  # answered before anything else is loaded
             emit(f"iodash {__version__}\n")
             return 0
-        from iodash.cli import run
-
-        return run(arguments)
+        return _run_with_threads(arguments)
     except UsageError as error:
         return _complain(str(error), 2)
     except Failure as error:
@@ -46,6 +44,29 @@ def _run(arguments: list[str]) -> int:
         return stop.code if isinstance(stop.code, int) else 0
     except Exception as error:  # noqa: BLE001 - the only one: nobody ever sees a traceback
         return _complain(_explain(error), 1)
+
+
+def _run_with_threads(arguments: list[str]) -> int:
+    """Runs the command. What ended one of its threads is told when the screen is gone, not printed across it."""
+    import threading
+
+    from iodash.cli import run
+
+    ended: list[str] = []
+
+    def note(failure: threading.ExceptHookArgs) -> None:
+        if isinstance(failure.exc_value, Exception):
+            ended.append(_explain(failure.exc_value))
+
+    before, threading.excepthook = threading.excepthook, note
+    status = 0
+    try:
+        status = run(arguments)
+    finally:
+        threading.excepthook = before
+        for sentence in ended:
+            status = _complain(sentence, status or 1)
+    return status
 
 
 def _complain(message: str, status: int) -> int:

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
     from iodash.sources.local.gpu.processes import Joined
 
+    Shape = Mapping[str, type | tuple[type, ...]]
+
 _NUMBER = (int, float)
-_ANSWER = {"driver": dict, "gpus": list, "took_s": _NUMBER, "cpu_s": _NUMBER, "resident_bytes": int}
-_DRIVER = {"status": str, "version": (str, type(None)), "message": str}
-_GPU = {
+_ANSWER: Shape = {"driver": dict, "gpus": list, "took_s": _NUMBER, "cpu_s": _NUMBER, "resident_bytes": int}
+_DRIVER: Shape = {"status": str, "version": (str, type(None)), "message": str}
+_GPU: Shape = {
     "index": int,
     "uuid": str,
     "name": str,
@@ -51,7 +53,7 @@ def read_answer(line: bytes) -> dict[str, Any]:
     return answer
 
 
-def _check(found: object, shape: Mapping[str, type | tuple[type, ...]]) -> None:
+def _check(found: object, shape: Shape) -> None:
     if not isinstance(found, dict) or not all(isinstance(found.get(key, ...), kind) for key, kind in shape.items()):
         raise ValueError("this is no answer of the GPU worker")
 
