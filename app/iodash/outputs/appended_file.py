@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -10,23 +11,25 @@ from iodash.model.failure import Failure
 from iodash.outputs.write_whole import write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _LONGEST_LINE = 1 << 24
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 
 class AppendedFile:
     """A file, or a device or pipe in its place, to whose end text is written. What was there stays as it is."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens the file; it is made where there is none.
+    def __init__(self, path: Path, say: Callable[[str], object] | None = None) -> None:
+        """Opens the file; it is made where there is none. A named pipe waits for its reader, as `say` is told then.
 
         Raises:
             Failure: it can't be opened for appending.
         """
         self.path = path
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = _open(path, say)
         except (OSError, ValueError) as error:
             raise Failure(f"cannot write {path}: {_reason(error)}") from error
         self._stream = os.fdopen(descriptor, "wb", buffering=0)
@@ -88,6 +91,21 @@ class AppendedFile:
     def _holds_something(self) -> bool:
         status = os.fstat(self._stream.fileno())
         return stat.S_ISREG(status.st_mode) and status.st_size > 0
+
+
+def _open(path: Path, say: Callable[[str], object] | None) -> int:
+    """Opens for appending. Raises OSError, and ValueError for what can be no path."""
+    if say is not None and path.is_fifo():
+        try:
+            descriptor = os.open(path, _FLAGS | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            say(f"{path} is a pipe that nobody reads yet: waiting for a reader")
+        else:
+            os.set_blocking(descriptor, True)
+            return descriptor
+    return os.open(path, _FLAGS, 0o666)
 
 
 def _reason(error: Exception) -> str:

@@ -12,6 +12,7 @@ from iodash.model.failure import Failure
 from iodash.model.frame import DeviceRow, GpuRow, SystemRow
 from iodash.model.missing import Missing
 from iodash.outputs.appended_file import AppendedFile
+from iodash.outputs.console import warn
 from iodash.outputs.json import utc_time
 from iodash.outputs.select import select_devices
 
@@ -58,21 +59,15 @@ class CsvWriter:
     """
 
     def __init__(self, target: Path | Callable[[str], object], choice: DeviceChoice) -> None:
-        """Opens the file.
+        """Opens the file. That a named pipe has no reader yet is said, and one waited for.
 
         Raises:
             Failure: it can't be opened for appending.
         """
-        self._choice = choice
-        self._devices: tuple[str, ...] = ()
-        self._gpus: tuple[str, ...] = ()
+        self._lines = CsvLines(choice)
+        self._file = CsvFile(target, warn) if isinstance(target, Path) else None
+        self._put = target if callable(target) else None
         self._started = False
-        self._file: AppendedFile | None = None
-        if isinstance(target, Path):
-            self._file = AppendedFile(target)
-            self._put: Callable[[str], object] = self._file.write
-        else:
-            self._put = target
 
     def write(self, frame: Frame) -> None:
         """Writes the row of `frame`, before the first one the header.
@@ -81,25 +76,50 @@ class CsvWriter:
             Failure: the file has another header, or can't be written (the disk is full, say).
             BrokenPipeError: nobody reads any more.
         """
-        text = ""
-        if not self._started:
-            text = self._start(frame)
+        line = self._lines.line(frame)
+        if self._file is not None:
+            self._file.write(self._lines.header, line)
+        elif self._put is not None:
+            self._put(line if self._started else csv_line(self._lines.header) + line)
             self._started = True
-        self._put(text + _line(self._row(frame)))
 
     def close(self) -> None:
         """Closes the file. Raises Failure where what was written could not be kept."""
         if self._file is not None:
             self._file.close()
 
-    def _start(self, frame: Frame) -> str:
-        """Settles the columns. The text that has to stand before the first row."""
-        self._devices = tuple(dict.fromkeys(row.name for row in select_devices(frame.devices, self._choice)))
-        self._gpus = tuple(dict.fromkeys(row.number for row in frame.gpus))
-        header = self._header()
-        first = None if self._file is None else self._file.first_line()
-        if self._file is None or first is None:
-            return _line(header)
+
+class CsvFile:
+    """A file of rows under one header, to whose end rows are written."""
+
+    def __init__(self, path: Path, say: Callable[[str], object] | None = None) -> None:
+        """Opens the file; `say` is told that a named pipe has no reader yet.
+
+        Raises:
+            Failure: it can't be opened for appending.
+        """
+        self._file = AppendedFile(path, say)
+        self._started = False
+
+    def write(self, header: Sequence[str], line: str) -> None:
+        """Writes a row at once, before the first one what has to stand above it.
+
+        Raises:
+            Failure: the file has another header, or can't be written (the disk is full, say).
+            BrokenPipeError: it is a pipe whose reader is gone.
+        """
+        above = "" if self._started else self._above(header)
+        self._started = True
+        self._file.write(above + line)
+
+    def close(self) -> None:
+        """Closes the file. Raises Failure where what was written could not be kept."""
+        self._file.close()
+
+    def _above(self, header: Sequence[str]) -> str:
+        first = self._file.first_line()
+        if first is None:
+            return csv_line(header)
         try:
             present = next(csv.reader([first]), [])
         except csv.Error as error:
@@ -108,7 +128,25 @@ class CsvWriter:
             raise Failure(f"cannot append to {self._file.path}: {_difference(present, header)}; name another file")
         return "" if self._file.ends_with_newline() else "\r\n"
 
-    def _header(self) -> list[str]:
+
+class CsvLines:
+    """Frames as rows under one header, which the first frame settles."""
+
+    def __init__(self, choice: DeviceChoice) -> None:
+        self._choice = choice
+        self._devices: tuple[str, ...] = ()
+        self._gpus: tuple[str, ...] = ()
+        self.header: Sequence[str] = ()
+
+    def line(self, frame: Frame) -> str:
+        """The row of `frame` with its end."""
+        if not self.header:
+            self._devices = tuple(dict.fromkeys(row.name for row in select_devices(frame.devices, self._choice)))
+            self._gpus = tuple(dict.fromkeys(row.number for row in frame.gpus))
+            self.header = self._names()
+        return csv_line(self._row(frame))
+
+    def _names(self) -> list[str]:
         names = ["time", "epoch_s", "interval_s", *SYSTEM_FIELDS]
         names += [f"{device}.{name}" for device in self._devices for name in DEVICE_FIELDS]
         names += [f"gpu{gpu}.{name}" for gpu in self._gpus for name in GPU_FIELDS]
@@ -130,7 +168,8 @@ def _cells(row: object | None, names: Sequence[str]) -> list[str]:
     return [""] * len(names) if row is None else [cell(getattr(row, name)) for name in names]
 
 
-def _line(cells: Sequence[str]) -> str:
+def csv_line(cells: Sequence[str]) -> str:
+    """Cells as a row with its end."""
     buffer = io.StringIO(newline="")
     csv.writer(buffer).writerow(cells)
     return buffer.getvalue()

@@ -14,6 +14,7 @@ from iodash import __version__
 from iodash.model.failure import Failure
 from iodash.model.missing import Missing
 from iodash.outputs.appended_file import AppendedFile
+from iodash.outputs.console import warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ class DstatCsv:
         Raises:
             Failure: it can't be opened for appending, or it is no CSV file of dstat's.
         """
-        self._file = AppendedFile(path)
+        self._file = AppendedFile(path, warn)
         self._command_line = command_line
         self._groups: Sequence[Sequence[Block]] = ()
         first = self._file.first_line()

@@ -15,6 +15,7 @@ from textual.worker import WorkerFailed
 from iodash.formatting.units import Units
 from iodash.model.failure import Failure, UsageError
 from iodash.model.settings import DELAYS
+from iodash.outputs.console import warn
 from iodash.ui import signals, themes
 from iodash.ui.feed import Feed
 from iodash.ui.screens.dashboard import Dashboard
@@ -24,6 +25,8 @@ from iodash.ui.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
+    from pathlib import Path
 
     from textual.binding import BindingType
     from textual.events import Key
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 
 _ONE_PRESS_S = 0.3
+_SIGNALLED = 128
+"""Exit statuses above it are those of signals."""
 
 
 class DashboardApp(App[object]):
@@ -102,7 +107,10 @@ class DashboardApp(App[object]):
 
     def on_unmount(self) -> None:
         """Ends the sampler; nobody waits for a reading that hangs."""
-        self._feed.close()
+        try:
+            self._feed.close()
+        except Failure as failure:
+            self.failure = self.failure or failure
 
     def _start(self) -> None:
         self.run_worker(self._take_frames, name="frames", exclusive=True)  # type: ignore[arg-type]
@@ -131,6 +139,7 @@ class DashboardApp(App[object]):
             paused_s=self._feed.age_s,
             full=self._dashboard.full,
             delay=self._feed.delay,
+            trouble=self._feed.trouble,
         )
 
     def _show(self, frame: Frame) -> None:
@@ -243,14 +252,19 @@ class DashboardApp(App[object]):
         for widget in self.screen.walk_children(with_self=True):
             widget.refresh()
 
-    async def action_snapshot(self) -> None:
-        """Saves what is shown to two files and names them."""
+    def action_snapshot(self) -> None:
+        """Saves what is shown to two files and names them. Keys work on while a file system takes its time."""
         frame = self._dashboard.frame
         if frame is None:
             self._dashboard.hint("There is no frame to save yet.")
-            return
+        elif self._feed.is_saving:
+            self._dashboard.hint("The last snapshot is still being saved.")
+        else:
+            self.run_worker(self._tell_of(self._feed.save(frame)), name="snapshot")
+
+    async def _tell_of(self, saving: Future[tuple[Path, Path]]) -> None:
         try:
-            json_file, text_file = await self._feed.save(frame)
+            json_file, text_file = await asyncio.wrap_future(saving)
         except Failure as failure:
             self.notify(str(failure), severity="error", markup=False)
         else:
@@ -286,6 +300,9 @@ def run_dashboard(open_source: Callable[[], Source], settings: Settings) -> int:
     with signals.held_back():
         app.run()
     if app.failure is not None:
+        if (app.return_code or 0) > _SIGNALLED:
+            warn(str(app.failure))
+            return app.return_code or 0
         raise app.failure
     if (reason := app._exception) is not None:
         raise reason.error if isinstance(reason, WorkerFailed) else reason

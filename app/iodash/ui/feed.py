@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from iodash.model.failure import Failure
 from iodash.sources.daemon import DaemonExecutor
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from concurrent.futures import Future
     from pathlib import Path
 
     from iodash.model.details import ProcessDetails
@@ -17,18 +19,24 @@ if TYPE_CHECKING:
     from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
     from iodash.monitor import Monitor
-    from iodash.outputs.csv import CsvWriter
+    from iodash.outputs.csv_sink import CsvSink
     from iodash.sampling.history import History
     from iodash.sources import Demand
 
 T = TypeVar("T")
 
+_AT_ONCE_S = 0.1
+"""How long a frame may be held up for its row in the file of `--output`: what fails, usually fails at once."""
+
+_FINISHING_S = 1.0
+"""How long a snapshot that is being written may still take when the program ends."""
+
 
 class Feed:
     """The one consumer of a monitor, which it opens late: opening takes time that the first screen doesn't have.
 
-    Files are opened and written in a thread that nobody waits for: a file system that hangs holds up neither the screen
-    nor quitting.
+    Files are opened and written in threads that nobody waits for: a file system that hangs holds up neither the screen
+    nor quitting, nor does the file of `--output` hold up a snapshot.
     """
 
     def __init__(self, open_monitor: Callable[[], Monitor], settings: Settings, clock: Callable[[], float]) -> None:
@@ -40,7 +48,8 @@ class Feed:
         self._newest: Frame | None = None
         self._shown_at = 0.0
         self._frozen: History | None = None
-        self._csv: CsvWriter | None = None
+        self._csv: CsvSink | None = None
+        self._saving: Future[tuple[Path, Path]] | None = None
         self._files = DaemonExecutor("iodash-files")
 
     async def frames(self, demand: Callable[[], Demand]) -> AsyncIterator[Frame]:
@@ -56,7 +65,7 @@ class Feed:
         async for frame in monitor.frames():
             self._newest = frame
             if self._settings.output is not None:
-                await self._beside_the_loop(partial(self._write_csv, self._settings.output, frame))
+                await self._write_csv(self._settings.output, frame)
             yield frame
             if left is not None and (left := left - 1) <= 0:
                 return
@@ -76,6 +85,11 @@ class Feed:
         self._delay = seconds
         if self._monitor is not None:
             self._monitor.delay = seconds
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the file of `--output`, in a few words; empty while nothing is."""
+        return "" if self._csv is None else self._csv.trouble
 
     def look_at(self, demand: Demand) -> None:
         """Asks the next reading for what is looked at."""
@@ -114,30 +128,59 @@ class Feed:
         """What only an opened row shows; None when the process is gone."""
         return None if self._monitor is None else await self._monitor.details(key)
 
-    async def save(self, frame: Frame) -> tuple[Path, Path]:
-        """Writes a snapshot.
-
-        Raises:
-            Failure: it can't be written.
-        """
+    def save(self, frame: Frame) -> Future[tuple[Path, Path]]:
+        """Writes a snapshot; the paths of its files. What it raises is a Failure: it can't be written."""
         from iodash.outputs.snapshot import write_snapshot
 
-        return await self._beside_the_loop(lambda: write_snapshot(frame))
+        self._saving = self._files.submit(write_snapshot, frame)
+        return self._saving
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether a snapshot is being written."""
+        return self._saving is not None and not self._saving.done()
 
     def close(self) -> None:
-        """Ends the frames. Waits for nothing."""
-        self._files.shutdown()
-        if self._csv is not None:
-            self._csv.close()
+        """Ends the frames. Waits for nothing but, for a second each, a snapshot and rows that are being written.
+
+        Raises:
+            Failure: rows are lost, or the snapshot is.
+        """
         if self._monitor is not None:
             self._monitor.close()
+        try:
+            if self._saving is not None and self.is_saving:
+                self._saving.result(_FINISHING_S)
+        except TimeoutError:
+            raise Failure("the snapshot could not be finished in time") from None
+        finally:
+            self._files.shutdown()
+            if self._csv is not None:
+                self._csv.close()
 
     def _beside_the_loop(self, call: Callable[[], T]) -> asyncio.Future[T]:
         return asyncio.get_running_loop().run_in_executor(self._files, call)
 
-    def _write_csv(self, file: Path, frame: Frame) -> None:
+    async def _write_csv(self, file: Path, frame: Frame) -> None:
         if self._csv is None:
-            from iodash.outputs.csv import CsvWriter
+            from iodash.outputs.csv_sink import CsvSink
 
-            self._csv = CsvWriter(file, self._settings)
-        self._csv.write(frame)
+            self._csv = CsvSink(file, self._settings)
+        row = self._csv.put(frame)
+        if row is not None and not self._csv.is_behind:
+            await _for_a_moment(row)
+            self._csv.check()
+
+
+async def _for_a_moment(row: Future[None]) -> None:
+    """Waits until a row is written or could not be, but not for long."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def tell(_: Future[None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(done.set)
+
+    row.add_done_callback(tell)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(done.wait(), _AT_ONCE_S)

@@ -21,7 +21,7 @@ class View:
 
     `history` ends at the shown frame: while the screen is paused it is the past of the frozen frame. `paused_s` is the
     age of the shown frame in seconds while paused, else None. `full` is the key of the full-screen panel, if any.
-    `delay` is the interval asked for, in seconds.
+    `delay` is the interval asked for, in seconds. `trouble` says in a few words what else goes wrong, if anything.
     """
 
     history: History
@@ -30,6 +30,7 @@ class View:
     paused_s: float | None = None
     full: str | None = None
     delay: float = 1.0
+    trouble: str = ""
 
     def course(self, subject: str, name: str, end: float, count: int, seconds: float) -> list[float | None]:
         """A series as the values of `count` cells of `seconds` each, up to the moment `end`."""

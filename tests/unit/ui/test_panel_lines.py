@@ -56,6 +56,13 @@ def test_the_header_of_a_live_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(r"iodash  gpu-node-07 \(docker\)   \d\d:\d\d:\d\d  every 2 s  live +self  2.1% 44.0M", text)
 
 
+def test_the_header_says_what_goes_wrong_beside_the_screen_where_there_is_room() -> None:
+    for width in (118, 78, 58):
+        assert "CSV lost 12 rows" in plain_text(header_line(frame(), view(trouble="CSV lost 12 rows"), width))
+    for width in WIDTHS:
+        assert width_of(header_line(frame(), view(trouble="CSV lost 12 rows"), width)) <= width
+
+
 def test_the_header_says_how_old_a_paused_screen_is_as_long_as_it_can() -> None:
     for width in (118, 78, 38, 24):
         line = header_line(frame(), view(paused_s=12.4), width)

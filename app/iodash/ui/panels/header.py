@@ -50,6 +50,8 @@ def header_line(frame: Frame | None, view: View | None, width: int) -> Line:
     ]
     if frame.own.missed_ticks:
         left.append((65, [(f"  missed {frame.own.missed_ticks}", "warn")]))
+    if view.trouble:
+        left.append((95, [(f"  {view.trouble}", "warn")]))
     right = (50, _own(frame, view.ascii))
     while sum(width_of(line) for _, line in [*left, right]) >= width and len(left) > 1:
         least = min([*left, right], key=lambda part: part[0])
