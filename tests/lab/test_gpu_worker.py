@@ -269,7 +269,7 @@ def test_a_worker_killed_with_half_an_answer_in_the_pipe_is_started_again(
     stage.play({"count": 8, "gpu.memused": 140 * GIB, **crowd})
     reader = stage.reader()
     until(reader, is_ok)
-    pid = worker_of(reader)
+    pid = worker_of(os.getpid())
     link = reader._link
     assert link is not None
     with link._lock:
@@ -282,7 +282,7 @@ def test_a_worker_killed_with_half_an_answer_in_the_pipe_is_started_again(
         _wait_gone(pid)
     until(reader, lambda d, _: d.status == "error" and d.message.startswith("the GPU worker ended by signal 9"))
     until(reader, is_ok)
-    assert worker_of(reader) != pid
+    assert worker_of(os.getpid()) != pid
     assert threads == []
 
 
