@@ -29,6 +29,8 @@ SwapFree:        400000 kB
 Dirty:             1234 kB
 Writeback:           56 kB
 WritebackTmp:       999 kB
+Shmem:            40000 kB
+SReclaimable:     25000 kB
 """
 VMSTAT = b"""nr_free_pages 50000
 workingset_refault_anon 5

@@ -97,4 +97,10 @@ SYSTEM_COLUMNS: tuple[Column[SystemRow], ...] = (
     ),
     Column("shared_memory_total_bytes", "shm max", "B", 5, byte_amount, "Size of /dev/shm."),
     Column("cpu_nice_percent", "nice", "%", 5, percent, "The part of user time that had a lowered priority."),
+    Column(
+        "memory_shmem_bytes", "shmem", "B", 5, byte_amount, "Shared memory and tmpfs files; the page cache counts them."
+    ),
+    Column(
+        "memory_reclaimable_bytes", "recl", "B", 5, byte_amount, "Memory of the kernel that it gives up under pressure."
+    ),
 )

@@ -95,6 +95,8 @@ class SystemRow:
     shared_memory_used_bytes: Count
     shared_memory_total_bytes: Count
     cpu_nice_percent: Number = Missing.NOT_MEASURED
+    memory_shmem_bytes: Count = Missing.NOT_MEASURED
+    memory_reclaimable_bytes: Count = Missing.NOT_MEASURED
 
 
 @dataclass(frozen=True, slots=True)

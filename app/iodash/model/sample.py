@@ -115,6 +115,8 @@ class SystemCounters:
     uptime_s: Number
     shared_memory_total_bytes: Count
     shared_memory_used_bytes: Count
+    memory_shmem_bytes: Count = Missing.NOT_MEASURED
+    memory_reclaimable_bytes: Count = Missing.NOT_MEASURED
 
     @property
     def busy_ticks(self) -> Count:

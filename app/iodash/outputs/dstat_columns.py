@@ -211,7 +211,8 @@ def _memory(layout: Layout, frame: Frame) -> list[Block]:
     def values(frame: Frame) -> tuple[Value, ...]:
         row = frame.system
         free, buffers, cached = row.memory_free_bytes, row.memory_buffers_bytes, row.memory_cached_bytes
-        return row.memory_total_bytes - free - buffers - cached, free, buffers, cached
+        used = row.memory_total_bytes - free - buffers - cached - row.memory_reclaimable_bytes + row.memory_shmem_bytes
+        return used, free, buffers, cached
 
     return [Block("memory usage", ("used", "free", "buff", "cach"), 5, 1024, True, values)]
 

@@ -121,6 +121,8 @@ def _row(old: SystemCounters | None, sample: Sample, seconds: Number, devices: t
         memory_free_bytes=new.memory_free_bytes,
         shared_memory_used_bytes=new.shared_memory_used_bytes,
         shared_memory_total_bytes=new.shared_memory_total_bytes,
+        memory_shmem_bytes=new.memory_shmem_bytes,
+        memory_reclaimable_bytes=new.memory_reclaimable_bytes,
         cpu_nice_percent=nice,
     )
 

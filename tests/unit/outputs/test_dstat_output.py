@@ -35,6 +35,8 @@ def frame(**values: Any) -> Frame:
         memory_free_bytes=int(23.1 * G),
         memory_buffers_bytes=int(7088 * K),
         memory_cached_bytes=int(150 * M),
+        memory_shmem_bytes=int(140 * M),
+        memory_reclaimable_bytes=int(60 * M),
         load_1=0.69,
         load_5=0.26,
         load_15=0.09,
@@ -69,7 +71,7 @@ def test_other_groups_look_like_dstats() -> None:
     assert lines(Layout(groups="lmprs")) == [
         "---load-avg--- ------memory-usage----- ---procs--- --io/total- ----swap---",
         " 1m   5m  15m | used  free  buff  cach|run blk new| read  writ| used  free",
-        "0.69 0.26 0.09| 253M 23.1G 7088k  150M|  0   0 8.1|33.8  6.39 |   0     0 ",
+        "0.69 0.26 0.09| 333M 23.1G 7088k  150M|  0   0 8.1|33.8  6.39 |   0     0 ",
     ]
 
 

@@ -93,10 +93,13 @@ def test_memory_used_is_total_less_available() -> None:
             swap_free_bytes=20,
             memory_cached_bytes=7,
             memory_dirty_bytes=5,
+            memory_shmem_bytes=3,
+            memory_reclaimable_bytes=2,
         ),
     )
     assert (got.memory_used_bytes, got.memory_available_bytes, got.memory_free_bytes) == (40, 60, 10)
     assert (got.swap_used_bytes, got.memory_cached_bytes, got.memory_dirty_bytes) == (30, 7, 5)
+    assert (got.memory_shmem_bytes, got.memory_reclaimable_bytes) == (3, 2)
     no_estimate = at(2, memory_total_bytes=100, memory_available_bytes=Missing.UNSUPPORTED)
     assert row(at(1), no_estimate).memory_used_bytes is Missing.UNSUPPORTED
 

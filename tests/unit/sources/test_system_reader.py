@@ -33,6 +33,7 @@ def test_every_field_of_a_whole_tree(tmp_path: Path) -> None:
     assert system.cpu_count == 5
     assert (system.memory_total_bytes, system.memory_available_bytes) == (1000000 << 10, 600000 << 10)
     assert (system.memory_cached_bytes, system.memory_buffers_bytes) == (300000 << 10, 10000 << 10)
+    assert (system.memory_shmem_bytes, system.memory_reclaimable_bytes) == (40000 << 10, 25000 << 10)
     assert (system.memory_dirty_bytes, system.memory_writeback_bytes) == (1234 << 10, 56 << 10)
     assert (system.swap_total_bytes, system.swap_free_bytes) == (500000 << 10, 400000 << 10)
     assert (system.swap_in_pages, system.swap_out_pages) == (30, 40)

@@ -29,6 +29,8 @@ _MEMORY_NAMES = (
     b"SwapFree",
     b"Dirty",
     b"Writeback",
+    b"Shmem",
+    b"SReclaimable",
 )
 
 
@@ -104,6 +106,8 @@ class SystemReader:
             uptime_s=parse_load(self._uptime.read(), 1)[0],
             shared_memory_total_bytes=shared[0],
             shared_memory_used_bytes=shared[1],
+            memory_shmem_bytes=memory[b"Shmem"],
+            memory_reclaimable_bytes=memory[b"SReclaimable"],
         )
 
     def close(self) -> None:
