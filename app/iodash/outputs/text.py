@@ -71,7 +71,8 @@ class TextWriter:
         self._width = None if width is None else width - len(stamp)
         blocks = [self._process_table(frame, headings and quiet < 3)]
         if quiet < 3:
-            blocks[0].append(unattributed_line(frame, self._units))
+            if not self._settings.accumulated:
+                blocks[0].append(unattributed_line(frame, self._units))
             blocks.insert(0, self._table(_DEVICES, select_devices(frame.devices, self._settings), headings))
             if frame.gpus:
                 blocks.insert(0, self._table(_GPUS, frame.gpus, headings))
@@ -142,7 +143,7 @@ def system_line(row: SystemRow, units: Units = Units.IEC) -> str:
 
 
 def unattributed_line(frame: Frame, units: Units = Units.IEC) -> str:
-    """What the devices did beyond the processes, with the reasons."""
+    """What the devices did a second beyond the processes, with the reasons. It has no place beneath amounts."""
     row = frame.unattributed
     reasons = ", ".join(reason.replace("_", " ") for reason in row.reasons)
     line = f"UNATTRIBUTED r {byte_amount(row.read_bytes_per_s, units)} w {byte_amount(row.write_bytes_per_s, units)}"

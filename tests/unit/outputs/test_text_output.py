@@ -87,6 +87,15 @@ def test_accumulated_shows_amounts() -> None:
     assert process_lines(text)[0].split()[3] == "3.00M"
 
 
+def test_no_rate_stands_among_amounts() -> None:
+    frame = frames.frame(unattributed=UnattributedRow(4096.0, 0, ("exited",)))
+    shown = {
+        accumulated: any("UNATTRIBUTED" in line for line in TextWriter(Settings(accumulated=accumulated)).lines(frame))
+        for accumulated in (False, True)
+    }
+    assert shown == {False: True, True: False}
+
+
 def test_threads_have_their_own_column() -> None:
     frame = frames.frame(processes=(frames.process(9, key=ProcessKey(9, 1, 11)),), threads=True)
     text = TextWriter(Settings()).lines(frame)
