@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Missing(Enum):
@@ -57,3 +60,15 @@ def known(value: Number) -> float | None:
 def or_zero(value: Number) -> float:
     """The number, or 0 where it is missing: only for sums that state elsewhere what they leave out."""
     return 0 if isinstance(value, Missing) else value
+
+
+def sum_known(values: Iterable[Number], nothing: Number = 0.0) -> Number:
+    """The sum of what is known; only where nothing is, the first reason; `nothing` where there are no values."""
+    reason: Missing | None = None
+    numbers: list[float] = []
+    for value in values:
+        if isinstance(value, Missing):
+            reason = reason or value
+        else:
+            numbers.append(value)
+    return float(sum(numbers)) if numbers else reason or nothing

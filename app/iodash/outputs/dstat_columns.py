@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from iodash.model.missing import Missing, or_zero
+from iodash.model.missing import Missing, sum_known
 from iodash.model.sample import NETWORK_KINDS
 from iodash.outputs.select import UNCOMMON_KINDS, is_device_called
 
@@ -149,7 +149,7 @@ def _requests(layout: Layout, frame: Frame) -> list[Block]:
 
     def of_all(frame: Frame) -> tuple[Value, ...]:
         rows = [row for row in frame.devices if row.total]
-        return tuple(sum(or_zero(getattr(row, item)) for row in rows) for item in fields)
+        return tuple(sum_known(getattr(row, item) for row in rows) for item in fields)
 
     return [
         Block(

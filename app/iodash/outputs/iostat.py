@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from iodash.model.missing import Missing, or_zero
+from iodash.model.missing import Missing
 from iodash.model.sample import NETWORK_KINDS
 from iodash.outputs.iostat_fields import (
     BASIC,
@@ -91,9 +91,12 @@ def header_line(frame: Frame) -> str:
     """The line above all reports: kernel, host, date, machine and number of CPUs."""
     host = frame.host
     date = time.strftime("%Y-%m-%d" if _iso() else "%x", time.localtime(frame.time))
+    return f"Linux {host.kernel} ({host.name}) \t{date} \t_{os.uname().machine}_\t({_cpu_count(frame)} CPU)"
+
+
+def _cpu_count(frame: Frame) -> int:
     cpus = frame.system.cpu_count
-    count = host.cpu_count if isinstance(cpus, Missing) else cpus
-    return f"Linux {host.kernel} ({host.name}) \t{date} \t_{os.uname().machine}_\t({count} CPU)"
+    return frame.host.cpu_count if isinstance(cpus, Missing) else cpus
 
 
 def _timestamp(frame: Frame) -> str:
@@ -246,7 +249,7 @@ class JsonDocument:
             "sysname": "Linux",
             "release": frame.host.kernel,
             "machine": os.uname().machine,
-            "number-of-cpus": int(or_zero(frame.system.cpu_count)),
+            "number-of-cpus": _cpu_count(frame),
             "date": time.strftime("%Y-%m-%d" if _iso() else "%x", time.localtime(frame.time)),
         }
         inner = ",\n".join(f"\t\t\t{json.dumps(key)}: {json.dumps(value)}" for key, value in host.items())

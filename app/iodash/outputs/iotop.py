@@ -2,7 +2,7 @@
 
 The fields of a row stand where scripts look for them: id, PRIO, USER, read and its unit, write and its unit, SWAPIN,
 IO, COMMAND. Nobody can tell SWAPIN without netlink rights, so it is a dash; where the kernel does not account for
-delays at all, `?unavailable?` stands for both, as iotop prints it.
+delays at all, `?unavailable?` stands for both, as iotop prints it. A total of which some is hidden is marked with `≥`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from iodash.columns.processes import command_text
 from iodash.formatting.cells import crop, left
-from iodash.model.missing import Missing, or_zero
+from iodash.model.missing import Missing, sum_known
 from iodash.outputs.select import select_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from iodash.model.frame import Frame, ProcessRow
     from iodash.model.missing import Number
@@ -67,11 +67,11 @@ class IotopWriter:
         return [line if line.startswith("    TIME") else stamp + line for line in lines]
 
     def _summary(self, frame: Frame) -> list[str]:
-        reads = _total(frame.processes, "read_bytes_per_s")
-        writes = _total(frame.processes, "write_bytes_per_s")
+        reads = self._total(row.read_bytes_per_s for row in frame.processes)
+        writes = self._total(row.write_bytes_per_s for row in frame.processes)
         system = frame.system
         return [
-            f"Total DISK READ:   {self._rate(reads):>14} | Total DISK WRITE:   {self._rate(writes):>14}",
+            f"Total DISK READ:   {reads:>14} | Total DISK WRITE:   {writes:>14}",
             f"Current DISK READ: {self._rate(system.page_in_bytes_per_s):>14}"
             f" | Current DISK WRITE: {self._rate(system.page_out_bytes_per_s):>14}",
         ]
@@ -93,9 +93,12 @@ class IotopWriter:
     def _rate(self, value: Number) -> str:
         return f"{self._amount(value)}/s"
 
-
-def _total(rows: Sequence[ProcessRow], name: str) -> float:
-    return sum(or_zero(getattr(row, name)) for row in rows)
+    def _total(self, values: Iterable[Number]) -> str:
+        """A sum, marked where some of it is hidden: `≥3.00 M/s`."""
+        parts = list(values)
+        total = sum_known(parts)
+        is_least = not isinstance(total, Missing) and any(isinstance(part, Missing) for part in parts)
+        return f"{'≥' if is_least else ''}{self._rate(total)}"
 
 
 def _delays(row: ProcessRow) -> str:

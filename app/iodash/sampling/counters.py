@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from iodash.model.missing import Count, Missing, Number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 WRAP_32 = 1 << 32
 
@@ -51,18 +46,6 @@ def ratio(part: Number, whole: Number) -> Number:
     if isinstance(whole, Missing):
         return whole
     return part / whole if whole else Missing.NO_IO
-
-
-def sum_known(values: Iterable[Number], nothing: Number) -> Number:
-    """The sum of what is known; only where nothing is, the first reason; `nothing` where there are no values."""
-    reason: Missing | None = None
-    known: list[float] = []
-    for value in values:
-        if isinstance(value, Missing):
-            reason = reason or value
-        else:
-            known.append(value)
-    return float(sum(known)) if known else reason or nothing
 
 
 def cache_hit_percent(asked: Number, fetched: Number) -> Number:

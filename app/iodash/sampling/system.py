@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from iodash.model.frame import CpuRow, InterfaceRow, SystemRow
-from iodash.model.missing import Missing, Number
-from iodash.sampling.counters import delta, per_second, sum_known
+from iodash.model.missing import Missing, Number, sum_known
+from iodash.sampling.counters import delta, per_second
 
 if TYPE_CHECKING:
     from iodash.model.frame import DeviceRow
@@ -100,11 +100,11 @@ def _row(old: SystemCounters | None, sample: Sample, seconds: Number, devices: t
         page_out_bytes_per_s=rate("page_out_kib") * _KIB,
         major_faults_per_s=rate("major_faults"),
         refault_bytes_per_s=rate("refault_pages") * page,
-        disk_read_bytes_per_s=no_list or sum_known((row.read_bytes_per_s for row in disks), 0.0),
-        disk_write_bytes_per_s=no_list or sum_known((row.write_bytes_per_s for row in disks), 0.0),
+        disk_read_bytes_per_s=no_list or sum_known(row.read_bytes_per_s for row in disks),
+        disk_write_bytes_per_s=no_list or sum_known(row.write_bytes_per_s for row in disks),
         disk_devices=tuple(row.name for row in disks if not isinstance(row.read_bytes_per_s, Missing)),
-        network_receive_bytes_per_s=no_network or sum_known((row.receive_bytes_per_s for row in counted), 0.0),
-        network_transmit_bytes_per_s=no_network or sum_known((row.transmit_bytes_per_s for row in counted), 0.0),
+        network_receive_bytes_per_s=no_network or sum_known(row.receive_bytes_per_s for row in counted),
+        network_transmit_bytes_per_s=no_network or sum_known(row.transmit_bytes_per_s for row in counted),
         interrupts_per_s=rate("interrupts"),
         context_switches_per_s=rate("context_switches"),
         processes_running=new.processes_running,

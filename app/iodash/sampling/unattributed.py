@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iodash.model.frame import UnattributedRow
-from iodash.model.missing import Missing, or_zero
-from iodash.sampling.counters import delta, per_second, sum_known
+from iodash.model.missing import Missing, or_zero, sum_known
+from iodash.sampling.counters import delta, per_second
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,7 +4,7 @@ import operator
 
 import pytest
 
-from iodash.model.missing import Missing, known, or_zero
+from iodash.model.missing import Missing, known, or_zero, sum_known
 
 OPERATORS = [
     operator.add,
@@ -55,3 +55,9 @@ def test_choosing_between_a_number_and_none() -> None:
     assert known(Missing.OFF) is None
     assert or_zero(3.5) == 3.5
     assert or_zero(Missing.OFF) == 0
+
+
+def test_a_sum_is_over_what_is_known_and_missing_only_where_nothing_is() -> None:
+    assert sum_known([1.5, Missing.NEW, 2]) == 3.5
+    assert sum_known([]) == 0
+    assert sum_known([Missing.NO_PERMISSION, Missing.NEW]) is Missing.NO_PERMISSION

@@ -218,3 +218,10 @@ def test_what_dstat_has_written_is_added_to_and_nothing_else(tmp_path: Path) -> 
         with pytest.raises(Failure, match=r"foreign\.csv: it is no CSV file of dstat's; name another file"):
             dstat_csv.DstatCsv(foreign, "dstat")
         assert foreign.read_text() == f"{line}\n1,2\n"
+
+
+def test_requests_of_disks_of_which_nothing_is_known_are_no_zero() -> None:
+    unknown = frames.device("vda", total=True, reads_per_s=Missing.OFF, writes_per_s=Missing.OFF)
+    shown = frame(devices=(unknown,))
+    layout = Layout(groups="r")
+    assert DstatWriter(layout, blocks_of(layout, shown)).lines(shown)[-1].split() == ["-", "-"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -190,3 +191,10 @@ def test_the_line_above_is_iostats(monkeypatch: pytest.MonkeyPatch) -> None:
     assert header_line(frames.frame()).endswith("_\t(16 CPU)")
     monkeypatch.setenv("S_TIME_FORMAT", "ISO")
     assert "\t2026-09-21 \t" in header_line(frames.frame())
+
+
+def test_a_number_of_cpus_that_is_not_counted_is_the_hosts_and_never_0() -> None:
+    host = replace(frames.frame().host, cpu_count=4)
+    frame = frames.frame(host=host, system=frames.system(cpu_count=Missing.NOT_IN_CONTAINER))
+    assert header_line(frame).endswith("(4 CPU)")
+    assert '"number-of-cpus": 4' in JsonDocument(frame).opening

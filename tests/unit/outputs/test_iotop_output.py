@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,6 +10,9 @@ from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
 from iodash.outputs.iotop import IotopWriter, amount
 from tests.ui import frames
+
+if TYPE_CHECKING:
+    from iodash.model.frame import ProcessRow
 
 HEADING = "  PID  PRIO  USER     DISK READ  DISK WRITE  SWAPIN      IO    COMMAND"
 
@@ -45,6 +48,18 @@ def test_without_delay_accounting_the_delays_are_unavailable() -> None:
 def test_bytes_that_may_not_be_seen_are_a_dash() -> None:
     row = frames.process(5, read_bytes_per_s=Missing.NO_PERMISSION)
     assert IotopWriter(Settings()).lines(frames.frame(processes=(row,)))[-1].split()[3:5] == ["-", "B/s"]
+
+
+def test_a_total_never_takes_what_may_not_be_seen_for_nothing() -> None:
+    hidden = frames.process(5, read_bytes_per_s=Missing.NO_PERMISSION, write_bytes_per_s=Missing.NO_PERMISSION)
+    known = frames.process(6, read_bytes_per_s=3.0 * frames.MIB)
+
+    def total(*rows: ProcessRow) -> str:
+        return IotopWriter(Settings()).lines(frames.frame(processes=rows))[0]
+
+    assert total(hidden) == "Total DISK READ:            - B/s | Total DISK WRITE:            - B/s"
+    assert total(hidden, known) == "Total DISK READ:        ≥3.00 M/s | Total DISK WRITE:        ≥0.00 B/s"
+    assert "≥" not in total(known)
 
 
 @pytest.mark.parametrize(
