@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -170,3 +171,22 @@ def test_what_kind_of_container(tmp_path: Path, files: dict[str, str], kind: str
 def test_this_process_in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     assert container_kind(Path("/proc"), here=True) == "kubernetes"
+
+
+def test_the_start_of_a_process_is_known_to_a_part_of_a_second_and_follows_a_clock_that_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader = HostReader(Path("/proc"), Path("/sys"))
+    booted = reader.read().boot_time
+    now, before = time.time, time.time()
+    with subprocess.Popen(["sleep", "60"]) as child:
+        after = time.time()
+        ticks = int(Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19])
+        child.kill()
+    assert before - 0.1 <= booted + ticks / os.sysconf("SC_CLK_TCK") <= after + 0.1
+    for later, (step, moved) in enumerate([(0.4, 0.0), (3600.0, 3600.0)], 1):
+        monkeypatch.setattr(time, "time", lambda step=step: now() + step)
+        monkeypatch.setattr(time, "monotonic", lambda later=later: 1e12 * later)
+        assert reader.read().boot_time - booted == pytest.approx(moved, abs=0.3)
+        assert moved or reader.read().boot_time == booted
+    reader.close()

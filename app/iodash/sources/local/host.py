@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _AGE_S = 5.0
 _OF_THE_MACHINE = ("stat", "meminfo", "diskstats")
 _VISIBLE_TO_ALL = ("0", "off")
+_SLEW_S = 1.0
 _SYS_PTRACE = 19  # include/uapi/linux/capability.h
 
 
@@ -55,6 +56,18 @@ def hiding_option(procfs: Path) -> str:
     return "" if value in _VISIBLE_TO_ALL else value
 
 
+def boot_time(stat: bytes, *, own: bool) -> float:
+    """When the machine was booted, in Unix seconds; 0 where nothing tells.
+
+    Start times count from it in hundredths. `btime` of /proc/stat is cut to whole seconds, so that only the tree of
+    another machine has to do with it.
+    """
+    if own:
+        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    _, found, rest = stat.partition(b"\nbtime ")
+    return float(rest.split(b"\n", 1)[0]) if found else 0.0
+
+
 class _Changing(NamedTuple):
     """What can change while iodash runs: the boot time when somebody sets the clock."""
 
@@ -81,6 +94,7 @@ class HostReader:
         self._kernel = safe_text(read_bytes(procfs / "sys/kernel/osrelease") or os.uname().release)
         self._container: ContainerKind | None = container_kind(procfs, here=is_own(procfs))
         self._pid_namespace = is_of_a_pid_namespace(procfs)
+        self._boot_time = 0.0
         self._may_trace = may_trace()
         self._due = 0.0
         self._seen: _Changing | None = None
@@ -101,7 +115,7 @@ class HostReader:
             hiding_option(self._procfs),
             not any((self._procfs / name).exists() for name in _OF_THE_MACHINE),
             not self._blocks.is_dir(),
-            _boot_time(stat),
+            self._booted(stat),
             stat.count(b"\ncpu"),
         )
         if seen != self._seen:
@@ -113,6 +127,13 @@ class HostReader:
         """Lets go of the kept descriptors."""
         for file in (self._name, self._delay_accounting, self._online, self._stat):
             file.close()
+
+    def _booted(self, stat: bytes) -> float:
+        """The boot time, which moves only when somebody sets the clock: slewing it moves no start time."""
+        found = boot_time(stat, own=is_own(self._procfs))
+        if abs(found - self._boot_time) > _SLEW_S:
+            self._boot_time = found
+        return self._boot_time
 
     def _build(self, seen: _Changing) -> Host:
         name, accounting, online = seen.name, seen.delay_accounting, seen.online
@@ -133,8 +154,3 @@ class HostReader:
             only_processes=seen.only_processes,
             sysfs_hidden=seen.sysfs_hidden,
         )
-
-
-def _boot_time(stat: bytes) -> float:
-    _, found, rest = stat.partition(b"\nbtime ")
-    return float(rest.split(b"\n", 1)[0]) if found else 0.0
