@@ -84,15 +84,17 @@ class _Words:
         word = self._left.popleft()
         if word == "-p":
             self._take_partitions()
-        elif word == "-g":
-            self._take_group()
         elif word == "-o":
             self._take_format()
         elif word.startswith("--"):
             self._take_long(word)
         elif word.startswith("-") and len(word) > 1:
-            for letter in word[1:]:
+            for letter in word[1:-1]:
                 self._take_letter(letter)
+            if word[-1] == "g":
+                self._take_group()
+            else:
+                self._take_letter(word[-1])
         elif word.startswith(("-", "+")):
             raise _unknown(word)
         elif _is_number(word):
@@ -139,6 +141,8 @@ class _Words:
             self._partitions = [ALL]
         elif letter in _FLAGS:
             self._values |= _FLAGS[letter]
+        elif letter == "g":
+            raise UsageError("iostat: a name and devices follow -g: it comes last (see iodash iostat --help)")
         else:
             raise _unknown(f"-{letter}")
 
@@ -153,7 +157,8 @@ class _Words:
         name = self._value("-g")
         devices = []
         while self._a_name_follows():
-            devices.append(_device_name(self._left.popleft()))
+            word = self._left.popleft()
+            devices.append(ALL if word == ALL else _device_name(word))
         if not devices:
             raise UsageError(f"iostat: -g {name} needs devices (see iodash iostat --help)")
         self._groups.append((name, tuple(devices)))

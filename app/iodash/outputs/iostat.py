@@ -33,7 +33,7 @@ from iodash.outputs.iostat_fields import (
 from iodash.outputs.select import is_device_called
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from iodash.model.frame import DeviceRow, Frame, SystemRow
     from iodash.model.missing import Number
@@ -146,21 +146,23 @@ class Reports:
         return result
 
     def rows(self, frame: Frame) -> list[DeviceRow]:
-        """The devices and groups of a report, in its order."""
+        """The devices and groups of a report: single devices as the kernel lists them, those of a group as named."""
         layout = self._layout
         self.learn(frame)
         disks = [row for row in frame.devices if row.kind not in NETWORK_KINDS]
-        if layout.groups:
-            rows = []
-            for name, members in layout.groups:
-                inside = [row for row in disks if any(is_device_called(row, member) for member in members)]
-                rows += [] if layout.only_groups else inside
-                rows += [group_row(f" {name}", inside)] if inside else []
-        else:
-            rows = [row for row in disks if self._is_wanted(row)]
-        if layout.only_active:
-            rows = [row for row in rows if is_active(row)]
+        names_singles = bool(layout.devices) or layout.partitions is not None
+        rows = self._worth_a_line(disks if names_singles or not layout.groups else (), self._is_wanted)
+        for name, members in layout.groups:
+            inside = _members(disks, members)
+            listed = self._worth_a_line(inside)
+            rows += [] if layout.only_groups else listed
+            rows += [group_row(f" {name}", inside)] if listed else []
         return rows
+
+    def _worth_a_line(
+        self, rows: Iterable[DeviceRow], is_wanted: Callable[[DeviceRow], bool] = lambda _: True
+    ) -> list[DeviceRow]:
+        return [row for row in rows if is_wanted(row) and (not self._layout.only_active or is_active(row))]
 
     def _is_wanted(self, row: DeviceRow) -> bool:
         named = self._layout.devices
@@ -269,6 +271,16 @@ class JsonDocument:
             else:
                 parts.append(f"\t\t\t\t\t{json.dumps(key)}: {json.dumps(value)}")
         return comma + "\n\t\t\t\t{\n" + ",\n".join(parts) + "\n\t\t\t\t}"
+
+
+def _members(disks: Sequence[DeviceRow], names: Sequence[str]) -> list[DeviceRow]:
+    """The devices of a group in the order of their names, each once; `ALL` stands for all but partitions."""
+    found: dict[str, DeviceRow] = {}
+    for name in names:
+        for row in disks:
+            if row.kind != "partition" if name == ALL else is_device_called(row, name):
+                found.setdefault(row.name, row)
+    return list(found.values())
 
 
 def absent_names(rows: Sequence[DeviceRow], layout: Layout) -> list[str]:

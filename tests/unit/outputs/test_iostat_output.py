@@ -165,6 +165,22 @@ def test_a_group_stands_under_its_members_or_alone() -> None:
     assert [line.split()[0] for line in report(alone, *ROWS)[1:2]] == ["both"]
 
 
+@pytest.mark.parametrize(
+    ("layout", "names"),
+    [
+        (Layout(groups=(("g", ("loop0", "vda", "nope", "vda")),)), ["loop0", "vda", " g"]),
+        (Layout(groups=(("g", ("vdb", "vda")), ("h", ("loop0",)))), ["vdb", "vda", " g", "loop0", " h"]),
+        (Layout(groups=(("g", ("ALL",)),)), ["vda", "vdb", "loop0", "dm-0", " g"]),
+        (Layout(devices=("vdb", "vda"), groups=(("g", ("loop0",)),)), ["vda", "vdb", "loop0", " g"]),
+        (Layout(devices=("vda",), groups=(("g", ("loop0",)),), only_groups=True), ["vda", " g"]),
+        (Layout(partitions=("vda",), groups=(("g", ("loop0",)),)), ["vda", "vda1", "loop0", " g"]),
+        (Layout(groups=(("g", ("vdb", "vda")), ("h", ("loop0",))), only_active=True), ["vda", " g"]),
+    ],
+)
+def test_the_rows_of_a_group_stand_in_the_order_of_their_names(layout: Layout, names: list[str]) -> None:
+    assert [row.name for row in Reports(layout).rows(frames.frame(devices=ROWS))] == names
+
+
 def test_json_is_valid_after_any_number_of_reports() -> None:
     frame = frames.frame(devices=(busy(write_await_ms=Missing.NEW),))
     for count in range(3):
