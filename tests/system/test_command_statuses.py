@@ -176,7 +176,7 @@ def test_a_csv_file_with_another_header_is_refused(tmp_path: Path) -> None:
 def test_what_is_not_there_leaves_the_table_empty() -> None:
     done = iodash("-b", "--once", "-d", "0.1", "--no-gpu", "-p", "4194000", "--device", "no-such")
     assert done.returncode == 0
-    assert done.stderr == "iodash: there is no process 4194000\niodash: there is no device no-such\n"
+    assert done.stderr == "iodash: there is no process 4194000 and no device no-such\n"
     assert not re.search(r"^\d", done.stdout, re.MULTILINE)
 
 
@@ -184,11 +184,15 @@ def test_what_is_not_there_leaves_the_table_empty() -> None:
     ("words", "stderr"),
     [
         ("iotop -b -n 1 -d 0.1 -p 4194000", "iodash: there is no process 4194000\n"),
+        ("iotop -b -n 1 -d 0.1 -p 4194000 4194001", "iodash: there are no processes 4194000, 4194001\n"),
+        ("doctor --no-gpu --for 0.1 -d 0.1 -p 4194000,4194001", "iodash: there are no processes 4194000, 4194001\n"),
         ("iostat -x /dev/no-such 0.1 2", "iodash: there is no device no-such\n"),
+        ("iostat -o JSON nope none", "iodash: there are no devices nope, none\n"),
+        ("dstat -dc -D no-such,none -C 99999 0.1 2", "iodash: there are no devices no-such, none and no CPU 99999\n"),
         ("dstat -d -D no-such 0.1 2", "iodash: there is no device no-such\n"),
     ],
 )
-def test_the_peers_commands_too(words: str, stderr: str) -> None:
+def test_one_line_of_every_command_names_it_all(words: str, stderr: str) -> None:
     done = iodash(*words.split())
     assert (done.returncode, done.stderr) == (0, stderr)
 

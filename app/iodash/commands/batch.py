@@ -8,7 +8,7 @@ from iodash.commands.stream import Stream
 from iodash.commands.trees import open_source
 from iodash.outputs.console import emit, emit_lines, terminal_width, warn
 from iodash.outputs.row_filter import row_filter
-from iodash.outputs.select import absent_devices, absent_pids, select_devices, select_processes
+from iodash.outputs.select import absence, absent_devices, absent_pids, select_devices, select_processes
 from iodash.sources import Demand
 
 if TYPE_CHECKING:
@@ -65,10 +65,11 @@ def _warn_of_choice(frame: Frame, settings: Settings) -> None:
     """Says what of the user's choice can't be as it was meant."""
     if because := row_filter(settings.filter).literal_because:
         warn(f"the filter is searched literally: {because}")
-    for pid in absent_pids(frame.processes, settings.pid):
-        warn(f"there is no process {pid}")
-    for name in absent_devices(frame.devices, settings.device):
-        warn(f"there is no device {name}")
+    absent = absence(
+        process=absent_pids(frame.processes, settings.pid), device=absent_devices(frame.devices, settings.device)
+    )
+    if absent:
+        warn(absent)
 
 
 def _csv_file(settings: Settings) -> CsvWriter | None:

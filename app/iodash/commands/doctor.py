@@ -16,7 +16,7 @@ from iodash.diagnosis.checkup import check_host
 from iodash.model.failure import Failure
 from iodash.outputs.console import emit_lines, show_progress, warn
 from iodash.outputs.doctor import doctor_json, doctor_lines
-from iodash.outputs.select import absent_pids
+from iodash.outputs.select import absence, absent_pids
 from iodash.sources import Demand
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         show_progress("")
     frame = frames[0]
-    for pid in absent_pids(frame.processes, settings.pid):
-        warn(f"there is no process {pid}")
+    if absent := absence(process=absent_pids(frame.processes, settings.pid)):
+        warn(absent)
     if frame.verdict is None:
         raise Failure("the GPU driver has not answered yet: watch longer with --for")
     checks = check_host(frame)

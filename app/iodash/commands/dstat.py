@@ -130,8 +130,8 @@ class _Printer:
         return self._count != 1
 
     def _start(self, frame: Frame) -> DstatWriter:
-        for sentence in absent_members(self._layout, frame):
-            warn(sentence)
+        if absent := absent_members(self._layout, frame):
+            warn(absent)
         groups = blocks_of(self._layout, frame)
         if self._file is not None:
             self._file.begin(groups, frame)

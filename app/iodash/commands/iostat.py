@@ -11,6 +11,7 @@ from iodash.commands.trees import open_source
 from iodash.model.failure import Stopped
 from iodash.outputs.console import emit, emit_lines, warn
 from iodash.outputs.iostat import JsonDocument, Reports, absent_names, header_line
+from iodash.outputs.select import absence
 from iodash.sources import Demand
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def _print_text(request: Request, stream: Stream) -> None:
 
     def since_boot(frame: Frame) -> bool:
         reports.learn(frame)
-        for name in absent_names(frame.devices, request.layout):
-            warn(f"there is no device {name}")
+        if absent := absence(device=absent_names(frame.devices, request.layout)):
+            warn(absent)
         lines = [header_line(frame), ""]
         emit_lines(lines + (reports.lines(frame) if request.since_boot else [""]))
         return _wants_more(request)
@@ -86,8 +87,8 @@ def _print_json(request: Request, stream: Stream) -> None:
     def since_boot(frame: Frame) -> bool:
         nonlocal document
         reports.learn(frame)
-        for name in absent_names(frame.devices, request.layout):
-            warn(f"there is no device {name}")
+        if absent := absence(device=absent_names(frame.devices, request.layout)):
+            warn(absent)
         document = JsonDocument(frame)
         emit(document.opening)
         if request.since_boot:

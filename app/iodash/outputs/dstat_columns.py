@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 from iodash.model.missing import Missing, sum_known
 from iodash.model.sample import NETWORK_KINDS
-from iodash.outputs.select import UNCOMMON_KINDS, is_device_called
+from iodash.outputs.select import UNCOMMON_KINDS, absence, is_device_called
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from iodash.model.frame import Frame
 
@@ -246,21 +246,16 @@ def _epoch(layout: Layout, frame: Frame) -> list[Block]:
     return [Block("epoch", ("epoch",), 10, 0, False, lambda frame: (frame.time,))]
 
 
-def absent_members(layout: Layout, frame: Frame) -> list[str]:
-    """Sentences on the disks, interfaces and CPUs that were asked for and are not there."""
+def absent_members(layout: Layout, frame: Frame) -> str:
+    """The disks, interfaces and CPUs that were asked for and are not there, in one sentence; empty if all are there."""
     interfaces = {row.name for row in frame.interfaces}
     cpus = {str(row.cpu) for row in frame.cpus}
-    sums = (TOTAL, ALL)
-    return [
-        *(
-            f"there is no device {name}"
-            for name in layout.disks or ()
-            if name not in sums and not any(is_device_called(row, name) for row in frame.devices)
-        ),
-        *(
-            f"there is no interface {name}"
-            for name in layout.interfaces or ()
-            if name not in sums and name not in interfaces
-        ),
-        *(f"there is no CPU {name}" for name in layout.cpus or () if name not in sums and name not in cpus),
-    ]
+
+    def named(names: Iterable[str] | None, is_there: Callable[[str], bool]) -> list[str]:
+        return [name for name in dict.fromkeys(names or ()) if name not in (TOTAL, ALL) and not is_there(name)]
+
+    return absence(
+        device=named(layout.disks, lambda name: any(is_device_called(row, name) for row in frame.devices)),
+        interface=named(layout.interfaces, interfaces.__contains__),
+        CPU=named(layout.cpus, cpus.__contains__),
+    )

@@ -146,3 +146,13 @@ def absent_pids(rows: Iterable[ProcessRow], pids: Iterable[int]) -> list[int]:
 def absent_devices(rows: Sequence[DeviceRow], names: Iterable[str]) -> list[str]:
     """Which of `names` mean no row."""
     return [name for name in dict.fromkeys(names) if not any(is_device_called(row, name) for row in rows)]
+
+
+def absence(**kinds: Sequence[object]) -> str:
+    """What is not there, by kind: `there are no processes 12, 34 and no device sdx`; empty where nothing is absent."""
+    parts = []
+    for noun, names in kinds.items():
+        if names:
+            several = noun + ("es" if noun.endswith("s") else "s")
+            parts.append((len(names) > 1, f"{noun if len(names) == 1 else several} {', '.join(map(str, names))}"))
+    return f"there {'are' if parts[0][0] else 'is'} no {' and no '.join(part for _, part in parts)}" if parts else ""

@@ -130,11 +130,8 @@ def test_a_member_that_is_not_there_is_a_dash_and_told() -> None:
     layout = Layout(groups="dn", disks=("/dev/nope",), interfaces=("wlan9",), cpus=("7",))
     assert lines(layout)[0] == "--dsk/nope- -net/wlan9-"
     assert lines(layout)[2].split() == ["-", "-", "|", "-", "-"] or set(lines(layout)[2]) == set(" -|")
-    assert absent_members(layout, frame()) == [
-        "there is no device /dev/nope",
-        "there is no interface wlan9",
-        "there is no CPU 7",
-    ]
+    assert absent_members(layout, frame()) == "there is no device /dev/nope and no interface wlan9 and no CPU 7"
+    assert absent_members(Layout(disks=("total", "vda"), cpus=("0",)), frame()) == ""
 
 
 @pytest.mark.parametrize(

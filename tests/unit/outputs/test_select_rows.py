@@ -6,6 +6,7 @@ from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
 from iodash.outputs.select import (
+    absence,
     absent_devices,
     absent_pids,
     pick_processes,
@@ -126,3 +127,10 @@ def test_a_device_is_found_by_any_of_its_names(name: str, expected: str) -> None
 def test_what_is_not_there_is_told() -> None:
     assert absent_pids(ROWS, (20, 99)) == [99]
     assert absent_devices(DEVICES, ("vda", "/dev/sdz")) == ["/dev/sdz"]
+
+
+def test_one_sentence_names_everything_that_is_not_there() -> None:
+    assert absence(process=[], device=[]) == ""
+    assert absence(process=[123]) == "there is no process 123"
+    assert absence(process=[123, 456]) == "there are no processes 123, 456"
+    assert absence(process=[123], device=["sdx", "sdy"]) == "there is no process 123 and no devices sdx, sdy"
