@@ -225,6 +225,29 @@ async def test_filter_by_user() -> None:
         assert len(it.pids()) == 8
 
 
+async def test_escape_takes_back_the_filter_then_the_user_then_the_full_panel() -> None:
+    async with stage() as it:
+        await it.give(THREE)
+        await it.press("e", "u", *"ada", "enter", "slash", *"idle1", "enter")
+        assert it.pids() == [1001]
+        await it.press("escape")
+        assert (len(it.pids()), it.app._dashboard.full) == (7, "processes")
+        assert "user: ada" in it.text()
+        await it.press("escape")
+        assert (len(it.pids()), it.app._dashboard.full) == (8, "processes")
+        assert "user: ada" not in it.text()
+        await it.press("escape")
+        assert it.app._dashboard.full is None
+
+
+async def test_a_table_that_a_user_leaves_empty_says_how_to_see_everybody() -> None:
+    async with stage(Settings(user=("nobody",))) as it:
+        await it.give(THREE)
+        assert "Esc shows everybody's" in it.text()
+        await it.press("escape")
+        assert len(it.pids()) == 8
+
+
 async def test_units() -> None:
     async with stage() as it:
         await it.give(frame(processes=(busy(1, 100),)))

@@ -31,7 +31,7 @@ def why_no_process(choice: Settings, frame: Frame, absent: Sequence[int]) -> lis
         what = "has done" if choice.accumulated else "does"
         return [f"No process {what} I/O now.", "o shows all."]
     if choice.user:
-        return [f"No process belongs to {' or '.join(choice.user)}.", "u chooses another user."]
+        return [f"No process belongs to {' or '.join(choice.user)}.", "Esc shows everybody's, u chooses another user."]
     return ["No process is left by the choice."]
 
 

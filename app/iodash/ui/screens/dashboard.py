@@ -167,10 +167,12 @@ class Dashboard(PanelKeys, inherit_bindings=False):
         self._processes.show_info()
 
     def action_back(self) -> None:
-        """Clears the filter, then leaves the full panel."""
+        """Clears the filter, then the choice of a user, then leaves the full panel."""
         if self._filter is not None:
             self._stop_typing(keep=False)
         elif self._processes.choice.filter:
             self._choose(replace(self._processes.choice, filter=""))
+        elif self._processes.choice.user:
+            self._choose(replace(self._processes.choice, user=()))
         elif self.full is not None:
             self._leave_full()
