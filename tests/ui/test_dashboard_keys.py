@@ -109,6 +109,19 @@ async def test_a_sort_column_can_be_chosen_that_is_not_on_screen(key: str) -> No
         assert it.monitor.demand.every_field
 
 
+@pytest.mark.parametrize("chosen", [[], [*"WRITE/s"]])
+async def test_choosing_the_sorted_column_again_changes_nothing(chosen: list[str]) -> None:
+    async with stage() as it:
+        await it.give(THREE)
+        await it.press("f6", *chosen, "enter")
+        shown = it.table()
+        assert "▼" in shown[0]
+        await it.press("f6", "enter")
+        assert it.table() == shown
+        await it.press("r", "f6", "enter")
+        assert "▲" in it.table()[0]
+
+
 async def test_a_click_on_a_heading_sorts_and_a_second_one_reverses() -> None:
     async with stage() as it:
         await it.give(THREE)

@@ -172,7 +172,7 @@ class RowKeys(LookScreen, inherit_bindings=False):
             panel.reverse()
 
     def action_choose_sort(self) -> None:
-        """Asks which column to sort by."""
+        """Asks which column to sort by. The one that is sorted already stays as it is."""
         from iodash.ui.screens.choose import Choice, ChooseScreen
 
         panel = self._table_to_sort
@@ -180,7 +180,7 @@ class RowKeys(LookScreen, inherit_bindings=False):
             return
 
         def chosen(value: str | None) -> None:
-            if value is not None:
+            if value is not None and (value or None) != panel.sort:
                 panel.sort_by(value or None)
 
         choices = [Choice(key or "", heading, help) for heading, key, help in panel.sort_choices()]
