@@ -253,6 +253,20 @@ def test_interfaces_with_traffic_come_first_and_bits_are_only_for_the_network() 
     lines = interface_lines(frame(interfaces=interfaces), Units.BITS, 200)
     text = plain_text(lines[0])
     assert text.index("ib0") < text.index("lo")
-    assert "ib0 r 8.00M s     0" in text
-    assert "eth0 r 1.00M s     -" in text
+    assert "ib0 bit/s r 8.00M s     0" in text
+    assert "eth0 bit/s r 1.00M s     -" in text
     assert NOW > 0
+    assert "bit/s" not in plain_text(interface_lines(frame(interfaces=interfaces), Units.IEC, 200)[0])
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+def test_a_network_in_bits_says_so_at_every_width(width: int) -> None:
+    row = system(network_receive_bytes_per_s=1181.25, network_transmit_bytes_per_s=872_500)
+    for most in (None, 2):
+        for units, words in ((Units.BITS, "NET bit/s r 9.45k s 6.98M"), (Units.IEC, "NET r 1.15K s  852K")):
+            lines = [plain_text(line) for line in strip_lines(row, units, width, most=most)]
+            (shown,) = [line for line in lines if "NET" in line] or [words]
+            assert words in shown
+            assert all(len(line) <= width for line in lines)
+            assert most is None or len(lines) <= most
+            assert any("DISK" in line for line in lines)

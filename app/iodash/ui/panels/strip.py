@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from iodash.columns.system import SYSTEM_COLUMNS
-from iodash.formatting.units import byte_amount, network_rate
+from iodash.formatting.units import Units, byte_amount, network_rate
 from iodash.model.missing import Missing, or_zero
 from iodash.model.remedies import see_the_machine
 from iodash.ui.panels.disk_course import CHART_HEIGHT, disk_chart
 from iodash.ui.panels.lines import Line, Lines, fitted, width_of
 
 if TYPE_CHECKING:
-    from iodash.formatting.units import Units
     from iodash.model.frame import Frame, SystemRow
 
 _COLUMNS = {column.key: column for column in SYSTEM_COLUMNS}
@@ -78,6 +77,19 @@ class MemoryGroup(Group):
         return [("MEM ", "title"), (f"{used:>5}", ""), (f"/{total:<5}", "quiet")]
 
 
+@dataclass(frozen=True, slots=True)
+class NetworkGroup(Group):
+    """The network, which says so where it is in bits."""
+
+    def line(self, row: SystemRow, units: Units) -> Line:
+        """`NET r 1.15M s 8.01K`, or `NET bit/s r 9.45M s 65.6k`."""
+        return Group.line(replace(self, title=_of_network(self.title, units)), row, units)
+
+
+def _of_network(title: str, units: Units) -> str:
+    return f"{title} bit/s" if units is Units.BITS else title
+
+
 GROUPS: tuple[Group, ...] = (
     Group(
         "CPU",
@@ -98,7 +110,7 @@ GROUPS: tuple[Group, ...] = (
         100,
         (Item("r", "disk_read_bytes_per_s", word="read"), Item("w", "disk_write_bytes_per_s", word="write")),
     ),
-    Group(
+    NetworkGroup(
         "NET",
         50,
         (
@@ -159,7 +171,7 @@ def interface_lines(frame: Frame, units: Units, width: int) -> list[Line]:
     )
     blocks: list[Line] = [
         [
-            (f"{row.name} ", "" if row.physical else "quiet"),
+            (f"{_of_network(row.name, units)} ", "" if row.physical else "quiet"),
             ("r ", "quiet"),
             (f"{network_rate(row.receive_bytes_per_s, units):>5}", "read"),
             (" s ", "quiet"),
