@@ -328,6 +328,20 @@ async def test_snapshot_saves_the_frozen_frame_and_names_the_file(
     assert [len(json.loads(file.read_text())["processes"]) for file in files(tmp_path)] == [8]
 
 
+async def test_a_moment_that_is_saved_already_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with stage() as it:
+        await it.give(THREE)
+        await it.press("space", "w")
+        assert await it.shows("Snapshot saved")
+        await it.press("w")
+        assert await it.shows("This moment is already saved as")
+        assert it.text().count("iodash-gpu-node-07") == 4
+        assert {note.severity for note in it.app._notifications} == {"information"}
+        assert "choose another name" not in it.text()
+    assert len(files(tmp_path)) == 1
+
+
 async def test_snapshot_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from iodash.outputs.snapshot import SnapshotError
 

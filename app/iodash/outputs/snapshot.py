@@ -25,6 +25,14 @@ class SnapshotError(Failure):
     """A snapshot could not be written; the message says why. Nothing of it was left behind."""
 
 
+class NameTakenError(SnapshotError):
+    """There are files of that name already; `files` are their paths, JSON first."""
+
+    def __init__(self, folder: Path, name: str, found: Path) -> None:
+        super().__init__(f"cannot write the snapshot: {found} exists; choose another name")
+        self.files = (folder / f"{name}.json", folder / f"{name}.txt")
+
+
 def default_name(frame: Frame) -> str:
     """`iodash-HOST-UTCTIME`, fit for a file name: `iodash-gpu-node-07-20261130T024000.123Z`."""
     host = re.sub(r"[^A-Za-z0-9._-]+", "_", frame.host.name).strip("._-")[:64] or "host"
@@ -47,7 +55,8 @@ def write_snapshot(frame: Frame, directory: Path | None = None, name: str | None
         The paths of the JSON and of the text file.
 
     Raises:
-        SnapshotError: a file of that name exists, or the files can't be written. No half file is left.
+        NameTakenError: a file of that name exists.
+        SnapshotError: the files can't be written. No half file is left.
     """
     stem = default_name(frame) if name is None else name
     contents = {
@@ -58,7 +67,7 @@ def write_snapshot(frame: Frame, directory: Path | None = None, name: str | None
     try:
         paths = _write_all(folder, stem, contents)
     except FileExistsError as error:
-        raise _exists(error.filename) from error
+        raise NameTakenError(folder, stem, Path(error.filename)) from error
     except OSError as error:
         fallback = state_folder()
         if directory is not None or fallback is None:
@@ -66,6 +75,8 @@ def write_snapshot(frame: Frame, directory: Path | None = None, name: str | None
         try:
             fallback.mkdir(mode=0o700, parents=True, exist_ok=True)
             paths = _write_all(fallback, stem, contents)
+        except FileExistsError as second:
+            raise NameTakenError(fallback, stem, Path(second.filename)) from second
         except OSError as second:
             raise _failure((folder, error), (fallback, second)) from second
     return paths[0], paths[1]
@@ -75,12 +86,13 @@ def check_free(directory: Path | None, name: str) -> None:
     """Refuses a name that is taken before any time is spent on measuring.
 
     Raises:
-        SnapshotError: a file of that name exists.
+        NameTakenError: a file of that name exists.
     """
+    folder = directory or Path()
     for ending in (".json", ".txt"):
-        target = (directory or Path()) / f"{name}{ending}"
+        target = folder / f"{name}{ending}"
         if os.path.lexists(target):
-            raise _exists(target)
+            raise NameTakenError(folder, name, target)
 
 
 def split_name(file: str) -> tuple[Path | None, str]:
@@ -90,10 +102,6 @@ def split_name(file: str) -> tuple[Path | None, str]:
     if not name or file.endswith("/") or path.is_dir():
         raise SnapshotError(f"cannot write the snapshot: {file or 'an empty name'} is no file name")
     return (None if path.parent == Path() and "/" not in file else path.parent), name
-
-
-def _exists(target: Path | str) -> SnapshotError:
-    return SnapshotError(f"cannot write the snapshot: {target} exists; choose another name")
 
 
 def _failure(*tried: tuple[Path, OSError]) -> SnapshotError:

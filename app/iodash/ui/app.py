@@ -262,13 +262,14 @@ class DashboardApp(App[object]):
         else:
             self.run_worker(self._tell_of(self._feed.save(frame)), name="snapshot")
 
-    async def _tell_of(self, saving: Future[tuple[Path, Path]]) -> None:
+    async def _tell_of(self, saving: Future[tuple[tuple[Path, Path], bool]]) -> None:
         try:
-            json_file, text_file = await asyncio.wrap_future(saving)
+            files, is_new = await asyncio.wrap_future(saving)
         except Failure as failure:
             self.notify(str(failure), severity="error", markup=False)
         else:
-            self.notify(f"{json_file}\n{text_file}", title="Snapshot saved", markup=False)
+            title = "Snapshot saved" if is_new else "This moment is already saved as"
+            self.notify("\n".join(map(str, files)), title=title, markup=False)
 
     def _fatal_error(self) -> None:
         """An unforeseen error ends the screen; `run_dashboard` raises it, so that no traceback is printed here."""

@@ -49,7 +49,7 @@ class Feed:
         self._shown_at = 0.0
         self._frozen: History | None = None
         self._csv: CsvSink | None = None
-        self._saving: Future[tuple[Path, Path]] | None = None
+        self._saving: Future[tuple[tuple[Path, Path], bool]] | None = None
         self._files = DaemonExecutor("iodash-files")
 
     async def frames(self, demand: Callable[[], Demand]) -> AsyncIterator[Frame]:
@@ -128,11 +128,12 @@ class Feed:
         """What only an opened row shows; None when the process is gone."""
         return None if self._monitor is None else await self._monitor.details(key)
 
-    def save(self, frame: Frame) -> Future[tuple[Path, Path]]:
-        """Writes a snapshot; the paths of its files. What it raises is a Failure: it can't be written."""
-        from iodash.outputs.snapshot import write_snapshot
+    def save(self, frame: Frame) -> Future[tuple[tuple[Path, Path], bool]]:
+        """Writes a snapshot. Its files, and whether they are new; they are not where `frame` is saved already.
 
-        self._saving = self._files.submit(write_snapshot, frame)
+        What it raises is a Failure: it can't be written.
+        """
+        self._saving = self._files.submit(_save, frame)
         return self._saving
 
     @property
@@ -184,3 +185,12 @@ async def _for_a_moment(row: Future[None]) -> None:
     row.add_done_callback(tell)
     with suppress(TimeoutError):
         await asyncio.wait_for(done.wait(), _AT_ONCE_S)
+
+
+def _save(frame: Frame) -> tuple[tuple[Path, Path], bool]:
+    from iodash.outputs.snapshot import NameTakenError, write_snapshot
+
+    try:
+        return write_snapshot(frame), True
+    except NameTakenError as taken:
+        return taken.files, False

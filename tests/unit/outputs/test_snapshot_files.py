@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from iodash.model.sample import Host
-from iodash.outputs.snapshot import SnapshotError, check_free, default_name, split_name, write_snapshot
+from iodash.outputs.snapshot import NameTakenError, SnapshotError, check_free, default_name, split_name, write_snapshot
 from tests.ui import frames
 
 
@@ -191,3 +191,14 @@ def test_both_places_that_were_tried_are_named(tmp_path: Path, monkeypatch: pyte
         rf"nor to {tmp_path}/state/iodash: Not a directory",
         str(failure.value),
     )
+
+
+def test_a_name_that_is_taken_where_it_went_instead_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "here").rmdir()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    written = write_snapshot(frames.frame())
+    with pytest.raises(NameTakenError) as taken:
+        write_snapshot(frames.frame())
+    assert taken.value.files == written
