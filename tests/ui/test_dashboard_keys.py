@@ -272,6 +272,29 @@ async def test_units() -> None:
         assert "100M" in it.table()[1]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_whole_kib_stand_under_headings_that_say_so(size: tuple[int, int]) -> None:
+    rows = (
+        process(1, write_bytes_per_s=8151.0, read_bytes_per_s=float(3 * 2**30), resident_bytes=200 * 2**30),
+        process(2, write_bytes_per_s=12.0),
+    )
+    disk = device("vda", read_bytes_per_s=float(3 * 2**30), write_bytes_per_s=4106.0)
+    async with stage(Settings(kilobytes=True, device=("vda",)), size) as it:
+        assert "WRITE K/s" in it.table()[0]
+        await it.give(frame(processes=rows, devices=(disk,)))
+        heading = it.table()[0]
+        assert "READ K/s▼ WRITE K/s▼" in heading
+        assert " 3145728 8 " in " ".join(it.table()[1].split())
+        assert " 0 <1 " in " ".join(it.table()[2].split())
+        assert {"3145728", "4"} <= set(it.line_with("vda ").split())
+        assert "READ/s" not in it.text()
+        if "RES K" in heading:
+            assert "209715200" in it.table()[1]
+        await it.press("b")
+        assert "READ/s▼ WRITE/s▼" in it.table()[0]
+        assert "K/s" not in it.text()
+
+
 async def test_interval_steps() -> None:
     async with stage() as it:
         await it.give(THREE)

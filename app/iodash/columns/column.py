@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -54,6 +55,15 @@ class Column(Generic[Row]):
         """Whether rows in the order of this column begin with the least: words do, numbers don't."""
         return self.is_text and self.order is None
 
+    def in_units(self, units: Units) -> Column[Row]:
+        """The column as it stands where amounts are in `units`: whole KiB have no letter, so that its heading says so.
+
+        `READ/s` becomes `READ K/s`. Sizes with iostat's headings (`rareq-sz`), which are in KiB there too, keep them.
+        """
+        if units is not Units.KIB or self.unit not in _KIB_DIGITS or self.heading.endswith("-sz"):
+            return self
+        return _in_kib(self)
+
     def cell(self, row: Row, units: Units = Units.IEC) -> str:
         """The formatted value of `row`."""
         return self.text(self.value(row), units)
@@ -62,6 +72,16 @@ class Column(Generic[Row]):
         """Why the value of `row` is not known, or None when it is."""
         value = self.value(row)
         return value if isinstance(value, Missing) else None
+
+
+_KIB_DIGITS = {"B": 10, "B/s": 8}
+"""The digits that amounts and rates may need in KiB."""
+
+
+@cache
+def _in_kib(column: Column[Row]) -> Column[Row]:
+    heading = f"{column.heading.removesuffix('/s')} K{column.unit[1:]}"
+    return replace(column, heading=heading, width=max(column.width, _KIB_DIGITS[column.unit]))
 
 
 def find_column(columns: Iterable[Column[Row]], name: str) -> Column[Row] | None:

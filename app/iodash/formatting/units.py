@@ -51,12 +51,12 @@ def _scaled(value: float, base: int, letters: str) -> str:
 def byte_amount(value: Number, units: Units = Units.IEC) -> str:
     """Bytes (or bytes a second) in at most five cells: `0`, `812B`, `9.99K`, `24.0M`, `1023M`, `1.88G`.
 
-    Powers of 1024, of 1000 with `Units.SI`; with `Units.KIB` whole KiB without a letter.
+    Powers of 1024, of 1000 with `Units.SI`; with `Units.KIB` whole KiB without a letter, `<1` up to half of one.
     """
     if isinstance(value, Missing):
         return DASH
     if units is Units.KIB:
-        return f"{value / 1024:.0f}" if value >= 10240 or value == 0 else f"{value / 1024:.2f}"
+        return "<1" if 0 < value <= 512 else f"{value / 1024:.0f}"
     return _scaled(value, 1000 if units is Units.SI else 1024, _BYTE_LETTERS)
 
 

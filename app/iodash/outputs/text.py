@@ -103,16 +103,11 @@ class TextWriter:
         return self._table([_PROCESS_BY_KEY[key] for key in keys], rows, headings)
 
     def _table(self, columns: Sequence[Column[Row]], rows: Sequence[Row], headings: bool) -> list[str]:
-        names = [self._heading(column) for column in columns]
+        names = [column.in_units(self._units).heading for column in columns]
         cells = [[_cell(column, row, self._units) for column in columns] for row in rows]
         is_number = [position > 0 and not column.is_text for position, column in enumerate(columns)]
         lines = plain_table(names, cells, is_number, self._width)
         return lines if headings else lines[1:]
-
-    def _heading(self, column: Column[Row]) -> str:
-        if self._units is Units.KIB and column.unit in ("B", "B/s"):
-            return f"{column.heading.removesuffix('/s')} K{column.unit[1:]}"
-        return column.heading
 
 
 def _cell(column: Column[Row], row: Row, units: Units) -> str:

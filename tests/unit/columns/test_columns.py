@@ -219,3 +219,14 @@ def test_lists_and_names_as_text() -> None:
 def test_a_label_adds_what_the_job_knows() -> None:
     assert label(process(1, "train.py", role="rank 0, 8 workers")) == "train.py  rank 0, 8 workers"
     assert label(process(1, "kworker/0:1", kernel_thread=True)) == "[kworker/0:1]"
+
+
+def test_whole_kib_are_announced_by_the_heading_alone() -> None:
+    columns: tuple[Column[Any], ...] = (*PROCESS_COLUMNS, *DEVICE_COLUMNS)
+    by_heading = {column.heading: column for column in columns}
+    shown = {
+        name: by_heading[name].in_units(Units.KIB).heading for name in ("READ/s", "RES", "WRITE", "r/s", "rareq-sz")
+    }
+    assert shown == {"READ/s": "READ K/s", "RES": "RES K", "WRITE": "WRITE K", "r/s": "r/s", "rareq-sz": "rareq-sz"}
+    assert by_heading["READ/s"].in_units(Units.IEC) is by_heading["READ/s"]
+    assert by_heading["RES"].in_units(Units.KIB).key == "resident_bytes"

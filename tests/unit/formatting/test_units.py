@@ -85,9 +85,9 @@ def test_bytes_in_powers_of_1000(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (512, "0.50"), (10239, "10.00"), (10240, "10"), (2**30, "1048576")]
+    ("value", "text"), [(0, "0"), (1, "<1"), (512, "<1"), (513, "1"), (8151, "8"), (10240, "10"), (2**30, "1048576")]
 )
-def test_kib_has_no_letter_and_never_changes_its_unit(value: float, text: str) -> None:
+def test_kib_is_whole_has_no_letter_and_never_takes_something_for_nothing(value: float, text: str) -> None:
     assert byte_amount(value, Units.KIB) == text
 
 

@@ -114,7 +114,7 @@ class DevicesPanel(TablePanel["DeviceRow"]):
     title: ClassVar[str] = "DEVICES"
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(lambda row: row.name)
+        super().__init__(lambda row: row.name, kilobytes=settings.kilobytes)
         self._settings = settings
         self._calm = CalmOrder()
         self._ordered: tuple[Frame | None, list[DeviceRow]] = (None, [])
@@ -267,7 +267,7 @@ class DevicesPanel(TablePanel["DeviceRow"]):
         keys = DEVICE_SHORT
         if self.is_full:
             keys = tuple(dict.fromkeys((*DEVICE_SHORT[:-1], *_TELLING, *_REST, "mounts")))
-        return tuple(_BY_KEY[key] for key in keys)
+        return tuple(_BY_KEY[key].in_units(self._units) for key in keys)
 
     def _info(self, rows: Sequence[DeviceRow]) -> list[str]:
         parts = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from iodash.columns import PROCESS_ACCUMULATED, PROCESS_COLUMNS, PROCESS_RATES, Column
+from iodash.formatting.units import Units
 from iodash.outputs.select import find_sort_column
 from iodash.ui.widgets.fit import widened
 from iodash.ui.widgets.table_lines import SortMark
@@ -69,7 +70,7 @@ def sorted_by(choice: Settings) -> SortMark:
 
 
 def process_columns(
-    choice: Settings, *, width: int, full: bool, threads: bool, gpus: bool
+    choice: Settings, *, width: int, full: bool, threads: bool, gpus: bool, units: Units = Units.IEC
 ) -> tuple[Column[ProcessRow], ...]:
     """The columns of the table, left to right.
 
@@ -79,6 +80,7 @@ def process_columns(
         full: whether the panel has the whole screen: then all columns, room or not.
         threads: whether the rows are threads.
         gpus: whether there are GPUs to say something about.
+        units: how amounts are written.
     """
     keys: list[str] = list(PROCESS_ACCUMULATED if choice.accumulated else PROCESS_RATES)
     if threads:
@@ -87,13 +89,13 @@ def process_columns(
     if full:
         keys[-1:-1] = more
     else:
-        base = tuple(BY_KEY[key] for key in keys)
-        telling = tuple(BY_KEY[key] for key in more if gpus or key not in _OF_GPUS)
+        base = tuple(BY_KEY[key].in_units(units) for key in keys)
+        telling = tuple(BY_KEY[key].in_units(units) for key in more if gpus or key not in _OF_GPUS)
         keys = [column.key for column in widened(base, telling, width, comfortable=_COMFORTABLE)]
     for key in sorted_by(choice).keys:
         if key not in keys and key in BY_KEY:
             keys.insert(-1, key)
-    return tuple(BY_KEY[key] for key in keys)
+    return tuple(BY_KEY[key].in_units(units) for key in keys)
 
 
 def sort_choices(choice: Settings) -> list[tuple[str, str | None, str]]:

@@ -60,7 +60,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
             self.words = words
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(lambda row: row.key, flexible_share=0.2)
+        super().__init__(lambda row: row.key, kilobytes=settings.kilobytes, flexible_share=0.2)
         self.choice = settings
         self.full_command = False
         self._measured: Frame | None = None
@@ -338,6 +338,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
             full=self.is_full,
             threads=self.choice.threads if frame is None else frame.threads,
             gpus=frame is not None and bool(frame.gpus),
+            units=self._units,
         )
 
     def _cell(self, row: TableRow, column: Column[ProcessRow]) -> Piece:

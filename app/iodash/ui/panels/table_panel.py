@@ -30,13 +30,13 @@ class TablePanel(Panel, Generic[Row]):
     sort do the same thing to all of them. The sort key None is the panel's own order.
     """
 
-    def __init__(self, identity: Callable[[Row], Hashable], *, flexible_share: float = 0.0) -> None:
+    def __init__(self, identity: Callable[[Row], Hashable], *, kilobytes: bool, flexible_share: float = 0.0) -> None:
         super().__init__(id=self.key)
         self._table: LiveTable[Row] = LiveTable(
             identity, self._columns, self._cell, self._note, flexible_share=flexible_share
         )
         self._rule = RuleLine(self.title)
-        self._units = Units.IEC
+        self._units = Units.KIB if kilobytes else Units.IEC
         self._shown: tuple[Frame, View] | None = None
 
     def compose(self) -> ComposeResult:
