@@ -100,8 +100,9 @@ def find_jobs(
 ) -> tuple[Job, ...]:
     """The jobs of a frame, in the order of their root pids.
 
-    With `pinned` pids only their trees are jobs. Else a job is what is on a GPU; where no driver answers, what bears
-    PyTorch's names, or at last the Python programs that move the most bytes: which of them did before is in `busy`.
+    With `pinned` pids only their trees are jobs; a kernel thread is none. Else a job is what is on a GPU; where no
+    driver answers, what bears PyTorch's names, or at last the Python programs that move the most bytes: which of them
+    did before is in `busy`.
     """
     busy = BusyTrees() if busy is None else busy
     if not pinned and not busy.any and not _somebody_may_train(frame):
@@ -119,7 +120,7 @@ def _pinned_mains(tree: Tree, pinned: frozenset[int]) -> list[tuple[ProcessRow, 
     mains: list[tuple[ProcessRow, ProcessRow]] = []
     for pid in sorted(pinned):
         top = tree.rows.get(pid)
-        if top is None:
+        if top is None or top.kernel_thread:
             continue
         family = [top, *tree.descendants(top)]
         on_gpu = _outermost(tree, [row for row in family if _on_gpu(row)])

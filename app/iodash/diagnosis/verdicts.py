@@ -157,9 +157,12 @@ def no_job(frame: Frame, pinned: frozenset[int] = frozenset(), out_of_sight: flo
         advice = "iodash doctor says what is hidden and how to show it"
         return Verdict("unknown", "low", f"cannot tell: {reason}", (), advice, frame.interval_s)
     if pinned:
-        numbers = ", ".join(map(str, sorted(pinned)))
-        summary = f"no process has PID {numbers}, or it has ended"
-        return Verdict("no_gpu_work", "high", summary, (), "give the PID of one that runs", frame.interval_s)
+        kernel = sorted(row.key.pid for row in frame.processes if row.kernel_thread and row.key.pid in pinned)
+        gone = sorted(pinned.difference(kernel))
+        reasons = [f"no process has PID {', '.join(map(str, gone))}, or it has ended"] if gone else []
+        reasons += [f"a kernel thread trains nothing (PID {', '.join(map(str, kernel))})"] if kernel else []
+        summary = "; ".join(reasons)
+        return Verdict("no_gpu_work", "high", summary, (), "give the PID of a program that runs", frame.interval_s)
     if frame.gpus and frame.gpu_driver.status == "ok":
         count = frame.gpu_count
         summary = f"no process uses {'the GPU' if count == 1 else f'any of the {count} GPUs'}"

@@ -263,3 +263,13 @@ def test_a_rank_that_the_others_wait_for_is_a_straggler() -> None:
     ranks = [trainer(100 + n, n, ppid=90) for n in range(4)]
     done = Diagnosis().complete(frame(processes=(launcher, *ranks), gpus=gpus, gpu_driver=OK))
     assert [key.pid for key in done.jobs[0].stragglers] == [101]
+
+
+def test_a_kernel_thread_is_no_job_even_when_the_user_points_at_it() -> None:
+    kernel = process(2, "kthreadd", command="", kernel_thread=True)
+    worker = process(9, "kworker/0:1", command="", ppid=2, kernel_thread=True)
+    assert jobs(kernel, worker, pinned=frozenset({2, 9})) == ()
+    (job,) = jobs(kernel, worker, process(1, "init"), pinned=frozenset({1, 2}))
+    assert job.root == 1
+    judged = Diagnosis(frozenset({2})).complete(machine(kernel, worker))
+    assert [(row.role, row.job) for row in judged.processes] == [(None, None), (None, None)]
