@@ -69,7 +69,7 @@ def _process_io(frame: Frame) -> HostCheck:
     hidden, count = unreadable(frame)
     if not hidden:
         return HostCheck("I/O of processes", "ok")
-    return HostCheck("I/O of processes", f"no permission for {hidden} of {count}", see_into_others(frame.host))
+    return HostCheck("I/O of processes", f"no permission for {hidden} of {count} programs", see_into_others(frame.host))
 
 
 def _in_sight(frame: Frame) -> HostCheck:

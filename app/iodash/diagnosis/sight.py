@@ -33,7 +33,7 @@ class OutOfSight:
 
 
 def unreadable(frame: Frame) -> tuple[int, int]:
-    """Of how many processes the I/O may not be read, and how many there are. Kernel threads train nothing."""
+    """Of how many programs the I/O may not be read, and how many there are. Kernel threads train nothing."""
     programs = [row for row in processes_of(frame) if not row.kernel_thread]
     hidden = [row for row in programs if row.read_bytes_per_s is Missing.NO_PERMISSION]
     return len(hidden), len(programs)
@@ -46,7 +46,7 @@ def why_unseen(frame: Frame, out_of_sight: float) -> tuple[str, str] | None:
     """
     hidden, count = unreadable(frame)
     if hidden > count / 2:
-        return f"the I/O of {hidden} of {count} processes may not be read", see_into_others(frame.host)
+        return f"the I/O of {hidden} of {count} programs may not be read", see_into_others(frame.host)
     if not out_of_sight:
         return None
     moved = f"and others move {byte_rate_in_words(out_of_sight)}"

@@ -40,7 +40,7 @@ def test_hidden_io_of_most_processes_is_said_with_the_remedy() -> None:
     kernel = [private(1000 + number, kernel_thread=True) for number in range(200)]
     verdict = verdict_on(frame(processes=(*rows, *kernel), host=BARE))
     assert (verdict.cause, verdict.confidence) == ("unknown", "low")
-    assert verdict.summary == "cannot tell: the I/O of 68 of 69 processes may not be read"
+    assert verdict.summary == "cannot tell: the I/O of 68 of 69 programs may not be read"
     assert verdict.advice.startswith("run as root")
 
 
@@ -48,15 +48,15 @@ def test_doctor_counts_the_same_processes_as_the_verdict() -> None:
     kernel = [private(1000 + number, kernel_thread=True) for number in range(200)]
     one = frame(processes=(process(7), private(8), private(9), *kernel), host=BARE)
     checks = {check.what: check for check in check_host(one)}
-    assert checks["I/O of processes"].status == "no permission for 2 of 3"
-    assert "2 of 3 processes" in verdict_on(one).summary
+    assert checks["I/O of processes"].status == "no permission for 2 of 3 programs"
+    assert "2 of 3 programs" in verdict_on(one).summary
 
 
 def test_threads_are_not_counted_as_processes() -> None:
     rows = [private(100 + number) for number in range(3)]
     threads = [private(100, key=rows[0].key._replace(tid=500 + number)) for number in range(40)]
     verdict = verdict_on(frame(processes=(*rows, *threads), host=BARE, threads=True))
-    assert "the I/O of 3 of 3 processes may not be read" in verdict.summary
+    assert "the I/O of 3 of 3 programs may not be read" in verdict.summary
 
 
 @pytest.mark.parametrize(

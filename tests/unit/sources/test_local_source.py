@@ -188,7 +188,7 @@ def test_delay_accounting() -> None:
 )
 def test_io_of_others(may_trace: bool, container: Any, remedy: str) -> None:
     said = notes(Host("n", "6", container=container, may_trace=may_trace), 3)
-    assert said == f"The I/O of 3 of 80 rows may not be read: {remedy}."
+    assert said == f"The I/O of 3 of 80 programs may not be read: {remedy}."
 
 
 def test_rights_are_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

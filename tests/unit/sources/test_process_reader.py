@@ -404,7 +404,7 @@ def test_a_kernel_without_io_files(tmp_path: Path, make: Callable[..., Reader]) 
     reader = make()
     assert reader.read()[42].io is Missing.UNSUPPORTED
     assert reader.read()[42].io is Missing.UNSUPPORTED
-    assert reader.reader.unreadable == 0
+    assert reader.reader.unreadable == (0, 0)
 
 
 def test_io_that_may_not_be_read_is_tried_again_after_an_exec_and_only_then(
@@ -416,7 +416,7 @@ def test_io_that_may_not_be_read_is_tried_again_after_an_exec_and_only_then(
     reader = make()
     assert reader.read()[42].io is Missing.NO_PERMISSION
     reader.read()
-    assert reader.reader.unreadable == 1
+    assert reader.reader.unreadable == (1, 1)
     (directory / "io").rmdir()
     put(directory, io=io_file(7))
     assert reader.read()[42].io is Missing.NO_PERMISSION
@@ -424,7 +424,7 @@ def test_io_that_may_not_be_read_is_tried_again_after_an_exec_and_only_then(
     reader.read()
     assert reader.read()[42].io == IoCounters(7, 0, 0, 0, 0, 0, 0)
     reader.read()
-    assert reader.reader.unreadable == 0
+    assert reader.reader.unreadable == (0, 0)
 
 
 def test_those_who_have_ended_are_no_longer_counted_as_hidden(tmp_path: Path, make: Callable[..., Reader]) -> None:
@@ -434,11 +434,31 @@ def test_those_who_have_ended_are_no_longer_counted_as_hidden(tmp_path: Path, ma
         (directory / "io").mkdir()
     reader = make()
     reader.read()
-    assert reader.reader.unreadable == 3
+    assert reader.reader.unreadable == (3, 3)
     for pid in (42, 43):
         (tmp_path / str(pid) / "io").rmdir()
         remove_process(tmp_path, pid)
-    assert len(reader.read()) == reader.reader.unreadable == 1
+    assert len(reader.read()) == 1
+    assert reader.reader.unreadable == (1, 1)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_only_programs_count_as_hidden_and_their_threads_once(
+    tmp_path: Path, make: Callable[..., Reader], threads: bool
+) -> None:
+    for pid, flags in ((2, 0x200000), (42, 0x400000), (43, 0x400000)):
+        directory = put(add_process(tmp_path, pid), stat=stat_file(pid, flags=flags))
+        put(directory / "task" / str(pid), stat=stat_file(pid, flags=flags))
+        if pid != 43:
+            for folder in (directory, directory / "task" / str(pid)):
+                (folder / "io").unlink()
+                (folder / "io").mkdir()
+    thread = put(tmp_path / "42/task/52", stat=stat_file(52))
+    (thread / "io").mkdir()
+    reader = make(threads=threads)
+    assert len(reader.read()) == (4 if threads else 3)
+    reader.read()
+    assert reader.reader.unreadable == (1, 2)
 
 
 def test_nonsense_in_the_files_is_no_error(tmp_path: Path, make: Callable[..., Reader]) -> None:

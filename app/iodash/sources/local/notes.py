@@ -19,21 +19,21 @@ class Hidden:
         self._accounting: bool | None = None
         self._switched_on = False
 
-    def notes(self, host: Host, unreadable: int, processes: int, lack: str = "") -> tuple[str, ...]:
+    def notes(self, host: Host, unreadable: int, programs: int, lack: str = "") -> tuple[str, ...]:
         """One sentence for each kind of thing that is hidden.
 
         Args:
             host: what is known of the machine.
-            unreadable: of how many processes the I/O may not be read.
-            processes: how many there are in all.
+            unreadable: of how many programs the I/O may not be read; the kernel's own threads are none.
+            programs: how many there are in all.
             lack: what to do about a shortage of descriptors, empty without one.
         """
         if self._accounting is False and host.delay_accounting:
             self._switched_on = True
         self._accounting = host.delay_accounting
-        return tuple(self._sentences(host, unreadable, processes, lack))
+        return tuple(self._sentences(host, unreadable, programs, lack))
 
-    def _sentences(self, host: Host, unreadable: int, processes: int, lack: str) -> Iterator[str]:
+    def _sentences(self, host: Host, unreadable: int, programs: int, lack: str) -> Iterator[str]:
         if lack:
             yield f"Parts may be missing: {lack}."
         if host.hidepid:
@@ -42,7 +42,7 @@ class Hidden:
                 f"{see_hidden_processes(host)}."
             )
         if unreadable:
-            yield f"The I/O of {unreadable} of {processes} rows may not be read: {see_into_others(host)}."
+            yield f"The I/O of {unreadable} of {programs} programs may not be read: {see_into_others(host)}."
         if host.pid_namespace:
             yield f"Only this container's processes are in sight: {SEE_THE_HOST}."
         if host.delay_accounting is False:

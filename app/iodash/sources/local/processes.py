@@ -78,9 +78,11 @@ class ProcessReader:
         self._clock_ticks = 100
 
     @property
-    def unreadable(self) -> int:
-        """Of how many processes the I/O may not be read."""
-        return sum(1 for tracked in self._io.denied if tracked.io_state is Missing.NO_PERMISSION)
+    def unreadable(self) -> tuple[int, int]:
+        """Of how many programs the I/O may not be read, and then how many there are. A program is no kernel thread."""
+        denied = [tracked for tracked in self._io.denied if tracked.io_state is Missing.NO_PERMISSION]
+        hidden = sum(tracked.is_program for tracked in denied)
+        return hidden, sum(tracked.is_program for tracked in self._known.values()) if hidden else 0
 
     def find(self, demand: Demand, host: Host, created: Count = Missing.NOT_MEASURED) -> int:
         """Opens the files of those who are new. How many there are in all. Raises OSError where nobody can be listed.

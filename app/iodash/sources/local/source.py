@@ -137,6 +137,7 @@ class LocalSource:
         gpu_driver, gpus = self._gpu.read(processes.keys())
         self._gpu.start()
         readings = self._members.read(demand.members, demand.threaded)
+        unreadable, programs = reader.unreadable
         lack = shortage()
         return Sample(
             time=now,
@@ -151,7 +152,7 @@ class LocalSource:
             own=self._own_cost(),
             sample_ms=1000 * (time.monotonic() - began),
             threads=demand.threads,
-            notes=(*failures, *self._hidden.notes(host, reader.unreadable, len(processes), lack)),
+            notes=(*failures, *self._hidden.notes(host, unreadable, programs, lack)),
             readings=readings,
             short_of_files=bool(lack),
         )

@@ -111,6 +111,11 @@ class Tracked:
             self.close()
             raise
 
+    @property
+    def is_program(self) -> bool:
+        """Whether it is a process, or the first thread of one, that the kernel does not run for itself."""
+        return not self.stat.kernel_thread and self.key.tid in (0, self.key.pid)
+
     def read_io(self) -> bytes:
         """The io file as it is now; empty, with `io_state` set, where it can't be read. Raises GoneError."""
         try:
