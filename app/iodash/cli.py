@@ -54,8 +54,12 @@ def _run_command(name: str, arguments: list[str]) -> int:
     from iodash.commands.options import Parser
 
     parser = Parser(prog="iodash")
-    module.add_parser(parser.add_subparsers())
-    return int(module.run(parser.parse_args([name, *arguments])))
+    commands = parser.add_subparsers()
+    module.add_parser(commands)
+    parsed, unknown = parser.parse_known_args([name, *arguments])
+    if unknown:
+        commands.choices[name].error(f"unrecognized arguments: {' '.join(unknown)}")
+    return int(module.run(parsed))
 
 
 def _run_dashboard_or_batch(arguments: Sequence[str]) -> int:

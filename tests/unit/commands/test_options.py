@@ -141,6 +141,17 @@ def test_wrong_usage_is_one_clear_line(calls: list[Call], words: str, message: s
     assert calls == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["iotop --nope", "iotop -b -Z", "iostat -Z", "dstat --top-cpu", "doctor x", "where / --nope", "snapshot -Z"],
+)
+def test_what_a_command_does_not_know_names_the_help_of_that_command(calls: list[Call], words: str) -> None:
+    command = words.split()[0]
+    with pytest.raises(UsageError, match=rf"\(see iodash {command} --help\)$"):
+        cli.run(words.split())
+    assert calls == []
+
+
 def test_the_configuration_file_gives_the_defaults(calls: list[Call], tmp_path: Path) -> None:
     (tmp_path / "iodash").mkdir()
     (tmp_path / "iodash" / "config.toml").write_text("delay = 5\npid = [7]\ntime = true\nonly = true\n")
