@@ -125,15 +125,18 @@ def test_wrong_usage_is_status_2_and_one_line(words: str) -> None:
         ("where --sysfs /nonexistent /", "/nonexistent is no directory"),
         ("where --procfs /nonexistent /", "/nonexistent is no proc tree"),
         ("doctor --procfs /usr", "/usr is no proc tree"),
-        ("-b --output /nonexistent/x.csv", "No such file or directory"),
-        ("dstat --output /nonexistent/x.csv", "No such file or directory"),
+        ("-b --output /nonexistent/x.csv", "No such file or directory; make its folder first"),
+        ("dstat --output /nonexistent/x.csv", "No such file or directory; make its folder first"),
+        ("-b --output /", "Is a directory; name a file in it"),
+        ("-b --output /dev/null/x.csv", "Not a directory; one of its folders is a file"),
+        ("snapshot -d 600 -o /nonexistent/x", "No such file or directory; make its folder first"),
         ("-b --once -d 0.1 --no-gpu --output /dev/full", "cannot write /dev/full: No space left"),
         ("-b --once -d 0.1 --no-gpu --format json --output /dev/full", "cannot write /dev/full: No space left"),
         ("-b --once -d 0.1 --no-gpu --format csv --output /dev/full", "cannot write /dev/full: No space left"),
         ("iotop -b -n 1 -d 0.1 --output /dev/full", "cannot write /dev/full: No space left"),
         ("dstat --output /dev/full 0.1 1", "cannot write /dev/full: No space left"),
         ("snapshot -o /", "is no file name"),
-        ("where /nonexistent", "/nonexistent"),
+        ("where /nonexistent", "look whether it is spelt right and mounted here"),
     ],
 )
 def test_what_cannot_be_done_is_status_1_and_one_line(words: str, message: str) -> None:
@@ -353,7 +356,10 @@ def test_a_full_disk_behind_standard_output_is_status_1(arguments: list[str]) ->
     with open("/dev/full", "w") as full:
         done = iodash(*arguments, stdout=full)
     assert done.returncode == 1
-    assert error_line(done) == "iodash: cannot write to standard output: No space left on device\n"
+    assert (
+        error_line(done)
+        == "iodash: cannot write to standard output: No space left on device; make room, or choose a place with room\n"
+    )
 
 
 def test_a_full_disk_behind_a_snapshot_is_status_1(tmp_path: Path) -> None:
@@ -383,7 +389,8 @@ def test_closed_descriptors_do_no_harm(tmp_path: Path) -> None:
     assert _run_closed("IODASH -b --once -d 0.1 --no-gpu <&-").stdout.startswith("CPU us ")
     assert _run_closed("IODASH -d nan 2>&-").returncode == 2
     done = _run_closed("IODASH -b --once -d 0.1 --no-gpu >&-")
-    assert (done.returncode, done.stderr) == (1, "iodash: cannot write to standard output: it is closed\n")
+    assert done.returncode == 1
+    assert done.stderr == "iodash: cannot write to standard output: it is closed; redirect it to a file or /dev/null\n"
     done = _run_closed(f"IODASH dstat --output {file} 0.1 2 >&-")
     assert done.returncode == 1
 

@@ -9,7 +9,7 @@ from iodash.commands.stream import Stream
 from iodash.commands.trees import open_source
 from iodash.config import configured_settings
 from iodash.outputs.console import emit_lines
-from iodash.outputs.snapshot import check_free, split_name, write_snapshot
+from iodash.outputs.snapshot import check_place, split_name, write_snapshot
 from iodash.sources import Demand
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     settings = settings_of(arguments, configured_settings())
     directory, name = (None, None) if arguments.file is None else split_name(arguments.file)
-    if name is not None:
-        check_free(directory, name)
+    check_place(directory, name)
     source = open_source(settings.procfs, settings.sysfs, gpu=settings.gpu, wait_for_gpu=True)
     frames: list[Frame] = []
     Stream(source, settings.delay, Demand(threads=settings.threads, every_field=True)).run(frames.append, 1)

@@ -8,6 +8,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from iodash.model.failure import Failure
+from iodash.outputs.write_errors import with_remedy
 from iodash.outputs.write_whole import write_whole
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class AppendedFile:
         try:
             descriptor = _open(path, say)
         except (OSError, ValueError) as error:
-            raise Failure(f"cannot write {path}: {_reason(error)}") from error
+            raise Failure(f"cannot write {path}: {with_remedy(error)}") from error
         self._stream = os.fdopen(descriptor, "wb", buffering=0)
 
     def first_line(self) -> str | None:
@@ -46,7 +47,7 @@ class AppendedFile:
             with self.path.open("rb") as file:
                 return file.readline(_LONGEST_LINE).decode().rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise Failure(f"cannot append to {self.path}: {_reason(error)}") from error
+            raise Failure(f"cannot append to {self.path}: {with_remedy(error)}") from error
 
     def ends_with_newline(self) -> bool:
         """Whether the last line is complete. An empty file has none that is not.
@@ -61,7 +62,7 @@ class AppendedFile:
                 file.seek(-1, os.SEEK_END)
                 return file.read(1) == b"\n"
         except OSError as error:
-            raise Failure(f"cannot append to {self.path}: {_reason(error)}") from error
+            raise Failure(f"cannot append to {self.path}: {with_remedy(error)}") from error
 
     def write(self, text: str) -> None:
         """Writes `text` at once.
@@ -75,7 +76,7 @@ class AppendedFile:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise Failure(f"cannot write {self.path}: {_reason(error)}") from error
+            raise Failure(f"cannot write {self.path}: {with_remedy(error)}") from error
 
     def close(self) -> None:
         """Closes the file.
@@ -86,7 +87,7 @@ class AppendedFile:
         try:
             self._stream.close()
         except OSError as error:
-            raise Failure(f"cannot write {self.path}: {_reason(error)}") from error
+            raise Failure(f"cannot write {self.path}: {with_remedy(error)}") from error
 
     def _holds_something(self) -> bool:
         status = os.fstat(self._stream.fileno())
@@ -106,7 +107,3 @@ def _open(path: Path, say: Callable[[str], object] | None) -> int:
             os.set_blocking(descriptor, True)
             return descriptor
     return os.open(path, _FLAGS, 0o666)
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

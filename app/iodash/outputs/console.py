@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from iodash.model.failure import Failure
+from iodash.outputs.write_errors import with_remedy
 from iodash.outputs.write_whole import write_whole
 
 if TYPE_CHECKING:
@@ -24,13 +25,13 @@ def emit(text: str) -> None:
         BrokenPipeError: its reader is gone.
     """
     if sys.stdout is None:
-        raise Failure("cannot write to standard output: it is closed")
+        raise Failure("cannot write to standard output: it is closed; redirect it to a file or /dev/null")
     try:
         _write(sys.stdout, text)
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Failure(f"cannot write to standard output: {error.strerror}") from error
+        raise Failure(f"cannot write to standard output: {with_remedy(error)}") from error
 
 
 def emit_lines(lines: list[str]) -> None:

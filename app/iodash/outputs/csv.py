@@ -123,7 +123,7 @@ class CsvFile:
         try:
             present = next(csv.reader([first]), [])
         except csv.Error as error:
-            raise Failure(f"cannot append to {self._file.path}: {error}") from error
+            raise Failure(f"cannot append to {self._file.path}: {error}; name another file") from error
         if present != header:
             raise Failure(f"cannot append to {self._file.path}: {_difference(present, header)}; name another file")
         return "" if self._file.ends_with_newline() else "\r\n"

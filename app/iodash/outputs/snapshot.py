@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from iodash.model.failure import Failure
 from iodash.model.settings import Settings
 from iodash.outputs.folders import state_folder
 from iodash.outputs.json import frame_line
 from iodash.outputs.text import TextWriter
+from iodash.outputs.write_errors import reason, with_remedy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from iodash.model.frame import Frame
+
+T = TypeVar("T")
+
+ENDINGS = (".json", ".txt")
+"""What a snapshot's two files are called behind their name."""
 
 
 class SnapshotError(Failure):
@@ -63,36 +70,40 @@ def write_snapshot(frame: Frame, directory: Path | None = None, name: str | None
         ".json": frame_line(frame).encode() + b"\n",
         ".txt": "".join(f"{line}\n" for line in TextWriter(Settings(all_devices=True)).lines(frame)).encode(),
     }
+    paths = _somewhere(directory, lambda folder: _write_all(folder, stem, contents))
+    return paths[0], paths[1]
+
+
+def check_place(directory: Path | None, name: str | None) -> None:
+    """Refuses what `write_snapshot` would refuse, before any time is spent on measuring.
+
+    Raises:
+        NameTakenError: a file of that name exists.
+        SnapshotError: files can't be written there.
+    """
+
+    def try_out(folder: Path) -> None:
+        if name is not None:
+            _refuse_taken(folder, name)
+        os.unlink(_write_temporary(folder, b""))
+
+    _somewhere(directory, try_out)
+
+
+def _somewhere(directory: Path | None, write: Callable[[Path], T]) -> T:
+    """What `write` returns for the folder it can write to: `directory`, else the current one or that of the state."""
     folder = Path() if directory is None else directory
     try:
-        paths = _write_all(folder, stem, contents)
-    except FileExistsError as error:
-        raise NameTakenError(folder, stem, Path(error.filename)) from error
+        return write(folder)
     except OSError as error:
         fallback = state_folder()
         if directory is not None or fallback is None:
             raise _failure((folder, error)) from error
         try:
             fallback.mkdir(mode=0o700, parents=True, exist_ok=True)
-            paths = _write_all(fallback, stem, contents)
-        except FileExistsError as second:
-            raise NameTakenError(fallback, stem, Path(second.filename)) from second
+            return write(fallback)
         except OSError as second:
             raise _failure((folder, error), (fallback, second)) from second
-    return paths[0], paths[1]
-
-
-def check_free(directory: Path | None, name: str) -> None:
-    """Refuses a name that is taken before any time is spent on measuring.
-
-    Raises:
-        NameTakenError: a file of that name exists.
-    """
-    folder = directory or Path()
-    for ending in (".json", ".txt"):
-        target = folder / f"{name}{ending}"
-        if os.path.lexists(target):
-            raise NameTakenError(folder, name, target)
 
 
 def split_name(file: str) -> tuple[Path | None, str]:
@@ -100,13 +111,18 @@ def split_name(file: str) -> tuple[Path | None, str]:
     path = Path(file)
     name = path.name.removesuffix(".json").removesuffix(".txt")
     if not name or file.endswith("/") or path.is_dir():
-        raise SnapshotError(f"cannot write the snapshot: {file or 'an empty name'} is no file name")
+        raise SnapshotError(
+            f"cannot write the snapshot: {file or 'an empty name'} is no file name; name a file, such as run-1"
+        )
     return (None if path.parent == Path() and "/" not in file else path.parent), name
 
 
 def _failure(*tried: tuple[Path, OSError]) -> SnapshotError:
-    places = "; nor to ".join(f"{_place(folder)}: {error.strerror or error}" for folder, error in tried)
-    return SnapshotError(f"cannot write the snapshot to {places}")
+    if len(tried) == 1:
+        ((folder, error),) = tried
+        return SnapshotError(f"cannot write the snapshot to {_place(folder)}: {with_remedy(error)}")
+    places = "; nor to ".join(f"{_place(folder)}: {reason(error)}" for folder, error in tried)
+    return SnapshotError(f"cannot write the snapshot to {places}; start iodash in a folder with room for your files")
 
 
 def _place(folder: Path) -> str:
@@ -117,11 +133,9 @@ def _place(folder: Path) -> str:
 
 
 def _write_all(folder: Path, stem: str, contents: dict[str, bytes]) -> list[Path]:
-    """Writes every file under a temporary name first, then gives all their names. Raises OSError, leaving nothing."""
+    """Writes every file under a temporary name first, then names them. Raises NameTakenError or OSError."""
+    _refuse_taken(folder, stem)
     targets = [folder / f"{stem}{ending}" for ending in contents]
-    for target in targets:
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, "File exists", str(target))
     temporary: list[str] = []
     named: list[Path] = []
     try:
@@ -130,9 +144,11 @@ def _write_all(folder: Path, stem: str, contents: dict[str, bytes]) -> list[Path
         for source, target in zip(temporary, targets, strict=True):
             _name(source, target)
             named.append(target)
-    except OSError:
+    except OSError as error:
         for path in named:
             path.unlink(missing_ok=True)
+        if isinstance(error, FileExistsError):
+            raise NameTakenError(folder, stem, Path(error.filename)) from error
         raise
     finally:
         for path_name in temporary:
@@ -140,6 +156,13 @@ def _write_all(folder: Path, stem: str, contents: dict[str, bytes]) -> list[Path
                 os.unlink(path_name)
     _sync_folder(folder)
     return targets
+
+
+def _refuse_taken(folder: Path, name: str) -> None:
+    for ending in ENDINGS:
+        target = folder / f"{name}{ending}"
+        if os.path.lexists(target):
+            raise NameTakenError(folder, name, target)
 
 
 def _write_temporary(folder: Path, content: bytes) -> str:

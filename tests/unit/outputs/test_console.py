@@ -35,10 +35,15 @@ def test_what_is_no_letter_of_the_encoding_is_an_escape(monkeypatch: pytest.Monk
 def test_a_full_disk_and_a_closed_stream_are_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/full", "w") as full:
         use(monkeypatch, "stdout", full)
-        with pytest.raises(Failure, match=r"^cannot write to standard output: No space left on device$"):
+        with pytest.raises(
+            Failure,
+            match=r"^cannot write to standard output: No space left on device; make room, or choose a place with room$",
+        ):
             emit("x\n")
     use(monkeypatch, "stdout", None)
-    with pytest.raises(Failure, match=r"^cannot write to standard output: it is closed$"):
+    with pytest.raises(
+        Failure, match=r"^cannot write to standard output: it is closed; redirect it to a file or /dev/null$"
+    ):
         emit("x\n")
 
 
@@ -121,7 +126,7 @@ def test_a_new_file_and_a_device_hold_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match=f"^cannot write {tmp_path}: Is a directory$"):
+    with pytest.raises(Failure, match=f"^cannot write {tmp_path}: Is a directory; name a file in it$"):
         AppendedFile(tmp_path)
     with pytest.raises(Failure, match="cannot write a\0b: embedded null byte"):
         AppendedFile(Path("a\0b"))

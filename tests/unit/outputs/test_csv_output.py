@@ -170,7 +170,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match=r"cannot write .*no/x\.csv: No such file"):
+    with pytest.raises(Failure, match=r"cannot write .*no/x\.csv: No such file or directory; make its folder first"):
         CsvWriter(tmp_path / "no" / "x.csv", Settings())
 
 
@@ -178,7 +178,7 @@ def test_a_full_disk_is_a_failure() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
     writer = CsvWriter(Path("/dev/full"), Settings())
-    with pytest.raises(Failure, match="No space left"):
+    with pytest.raises(Failure, match="No space left on device; make room"):
         writer.write(frames.frame())
     writer.close()
 

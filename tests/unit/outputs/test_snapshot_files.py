@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from iodash.model.sample import Host
-from iodash.outputs.snapshot import NameTakenError, SnapshotError, check_free, default_name, split_name, write_snapshot
+from iodash.outputs.snapshot import NameTakenError, SnapshotError, check_place, default_name, split_name, write_snapshot
 from tests.ui import frames
 
 
@@ -38,7 +38,7 @@ def test_an_existing_file_is_refused_and_left_alone(tmp_path: Path, taken: str) 
     with pytest.raises(SnapshotError, match=rf"{taken} exists"):
         write_snapshot(frames.frame(), tmp_path, "run")
     with pytest.raises(SnapshotError, match=rf"{taken} exists"):
-        check_free(tmp_path, "run")
+        check_place(tmp_path, "run")
     assert [path.name for path in tmp_path.iterdir()] == [taken]
     assert (tmp_path / taken).read_text() == "mine"
 
@@ -90,7 +90,9 @@ def test_where_the_current_directory_takes_no_file_the_state_directory_does(
 
 def test_a_directory_that_was_named_is_not_replaced_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    with pytest.raises(SnapshotError, match=r"cannot write the snapshot to .*/no: No such file"):
+    with pytest.raises(
+        SnapshotError, match=r"cannot write the snapshot to .*/no: No such file or directory; make its folder first"
+    ):
         write_snapshot(frames.frame(), tmp_path / "no", "run")
     assert not (tmp_path / "state").exists()
 
@@ -168,13 +170,16 @@ def test_a_full_disk_gives_one_clear_line_and_no_half_file(tmp_path: Path) -> No
     )
     if "unshare" in done.stderr or "mount:" in done.stderr:
         pytest.skip(f"no mount namespace here: {done.stderr.strip()}")
-    assert done.stdout.splitlines() == [f"cannot write the snapshot to {folder}: No space left on device", "[]"]
+    assert done.stdout.splitlines() == [
+        f"cannot write the snapshot to {folder}: No space left on device; make room, or choose a place with room",
+        "[]",
+    ]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_directory_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(SnapshotError, match="Permission denied"):
+    with pytest.raises(SnapshotError, match="Permission denied; choose a place where you may write"):
         write_snapshot(frames.frame(), tmp_path, "run")
 
 
@@ -188,7 +193,7 @@ def test_both_places_that_were_tried_are_named(tmp_path: Path, monkeypatch: pyte
         write_snapshot(frames.frame(), name="run")
     assert re.fullmatch(
         rf"cannot write the snapshot to the current directory: No such file or directory; "
-        rf"nor to {tmp_path}/state/iodash: Not a directory",
+        rf"nor to {tmp_path}/state/iodash: Not a directory; start iodash in a folder with room for your files",
         str(failure.value),
     )
 
@@ -202,3 +207,18 @@ def test_a_name_that_is_taken_where_it_went_instead_is_named(tmp_path: Path, mon
     with pytest.raises(NameTakenError) as taken:
         write_snapshot(frames.frame())
     assert taken.value.files == written
+
+
+def test_a_place_is_tried_out_as_it_will_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    check_place(None, None)
+    check_place(tmp_path, "run")
+    assert list(tmp_path.iterdir()) == [tmp_path / "here"]
+    assert list((tmp_path / "here").iterdir()) == []
+    with pytest.raises(SnapshotError, match="make its folder first"):
+        check_place(tmp_path / "no", "run")
+    (tmp_path / "here").rmdir()
+    check_place(None, None)
+    assert list((tmp_path / "state/iodash").iterdir()) == []

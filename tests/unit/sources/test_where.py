@@ -210,7 +210,10 @@ def test_a_missing_path_is_status_1_and_one_line(
     write(tmp_path / "proc/1/mountinfo", ROOT)
     assert run(tmp_path, "/none\n/such", "/") == 1
     printed = capsys.readouterr()
-    assert printed.err == "iodash: /none\\n/such: no such file or directory\n"
+    assert (
+        printed.err
+        == "iodash: /none\\n/such: no such file or directory; look whether it is spelt right and mounted here\n"
+    )
     assert printed.out == "/: ext4 on / → nvme0n1p1 → nvme0n1\n"
 
 
@@ -218,4 +221,4 @@ def test_an_empty_path_is_not_the_folder_one_is_in(tmp_path: Path, capsys: pytes
     write(tmp_path / "proc/1/mountinfo", ROOT)
     (tmp_path / "sys").mkdir()
     assert run(tmp_path, "") == 1
-    assert capsys.readouterr().err == "iodash: an empty path names nothing\n"
+    assert capsys.readouterr().err == "iodash: an empty path names nothing; give that of a file or folder\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,13 @@ TIME_LIMIT_S = 2.0
 
 _RUNTIME_FILES = ("/etc/hosts", "/etc/hostname", "/etc/resolv.conf")
 """Files that container runtimes bind into a container from the folder that also holds its root."""
+
+_REMEDIES = {
+    errno.ENOENT: "look whether it is spelt right and mounted here",
+    errno.ENOTDIR: "one of its folders is a file, look whether it is spelt right",
+    errno.EACCES: "run as root, or as somebody who may enter its folder",
+    errno.ELOOP: "its symbolic links lead in a circle",
+}
 
 
 class MissingPathError(Exception):
@@ -107,7 +115,7 @@ class PathFinder:
             UnansweredPathError: following it ran into something that doesn't answer.
         """
         if not path:
-            raise MissingPathError("an empty path names nothing")
+            raise MissingPathError("an empty path names nothing; give that of a file or folder")
         table = self._mounts.table()
         absolute = os.path.abspath(path)
         direct = table.find(absolute)
@@ -134,6 +142,9 @@ class PathFinder:
                 f"{shown}: no answer in {self._time_limit_s:g} s{on}; is its server up?"
             ) from None
         except OSError as error:
-            raise MissingPathError(f"{shown}: {(error.strerror or 'not found').lower()}") from None
+            why = (error.strerror or "not found").lower()
+            raise MissingPathError(
+                f"{shown}: {why}; {_REMEDIES.get(error.errno or 0, 'choose another path')}"
+            ) from None
         finally:
             beside.shutdown()
