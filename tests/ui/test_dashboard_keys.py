@@ -601,9 +601,8 @@ async def test_output_writes_csv_beside_the_screen(tmp_path: Path) -> None:
     assert len(file.read_text().splitlines()) == 3
 
 
-async def test_output_that_cannot_be_written_ends_with_a_reason(tmp_path: Path) -> None:
+async def test_output_that_cannot_be_written_ends_with_a_reason_before_the_first_frame(tmp_path: Path) -> None:
     async with stage(Settings(output=tmp_path / "no" / "such" / "file.csv")) as it:
-        it.monitor._queue.put_nowait(THREE)
         assert await it.ends()
         assert it.app.return_code == 1
         assert "no/such/file.csv" in str(it.app.failure)

@@ -40,7 +40,13 @@ class CsvSink:
         self._waiting_bytes = 0
         self._lost = 0
         self._file: CsvFile | None = None
+        self._opening: Future[CsvFile] | None = None
         self._failure: Failure | None = None
+
+    def open(self) -> Future[CsvFile]:
+        """Begins to open the file, so that `check` can tell before the first row that it can't be written."""
+        self._opening = self._thread.submit(self._open)
+        return self._opening
 
     def put(self, frame: Frame) -> Future[None] | None:
         """Takes the row of `frame`. Done when the row is written; None where it is lost.
@@ -59,7 +65,10 @@ class CsvSink:
         return written
 
     def check(self) -> None:
-        """Raises Failure if a row can't be written: the disk is full, say."""
+        """Raises Failure if the file can't be opened or a row not be written: the disk is full, say."""
+        if self._opening is not None and self._opening.done():
+            opening, self._opening = self._opening, None
+            opening.result()
         while self._waiting and self._waiting[0][0].done():
             written, size = self._waiting.popleft()
             self._waiting_bytes -= size
@@ -94,13 +103,16 @@ class CsvSink:
             self._failure = Failure(f"{self._path} took no more rows in time: {_rows(lost)} could not be written")
             raise self._failure
 
+    def _open(self) -> CsvFile:
+        self._file = CsvFile(self._path)
+        return self._file
+
     def _write(self, line: str) -> None:
         if self._failure is not None:  # nothing stands behind a row that may be half there
             raise self._failure
         try:
-            if self._file is None:
-                self._file = CsvFile(self._path)
-            self._file.write(self._lines.header, line)
+            file = self._file or self._open()
+            file.write(self._lines.header, line)
         except BrokenPipeError:
             self._failure = Failure(f"cannot write {self._path}: nobody reads it any more")
             raise self._failure from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from iodash.model.failure import Failure
 from iodash.sources.daemon import DaemonExecutor
@@ -58,14 +58,16 @@ class Feed:
         Raises:
             Failure: the monitor can't be opened, or the file of `--output` can't be written.
         """
+        if self._settings.output is not None:  # one that can't be written is told before anything is measured
+            self._csv = await self._open_csv(self._settings.output)
         self._monitor = monitor = await self._beside_the_loop(self._open_monitor)
         monitor.delay = self._delay
         monitor.demand = demand()
         left = self._settings.iter
         async for frame in monitor.frames():
             self._newest = frame
-            if self._settings.output is not None:
-                await self._write_csv(self._settings.output, frame)
+            if self._csv is not None:
+                await self._write_csv(self._csv, frame)
             yield frame
             if left is not None and (left := left - 1) <= 0:
                 return
@@ -162,27 +164,31 @@ class Feed:
     def _beside_the_loop(self, call: Callable[[], T]) -> asyncio.Future[T]:
         return asyncio.get_running_loop().run_in_executor(self._files, call)
 
-    async def _write_csv(self, file: Path, frame: Frame) -> None:
-        if self._csv is None:
-            from iodash.outputs.csv_sink import CsvSink
+    async def _open_csv(self, file: Path) -> CsvSink:
+        from iodash.outputs.csv_sink import CsvSink
 
-            self._csv = CsvSink(file, self._settings)
-        row = self._csv.put(frame)
-        if row is not None and not self._csv.is_behind:
+        sink = CsvSink(file, self._settings)
+        await _for_a_moment(sink.open())
+        sink.check()
+        return sink
+
+    async def _write_csv(self, sink: CsvSink, frame: Frame) -> None:
+        row = sink.put(frame)
+        if row is not None and not sink.is_behind:
             await _for_a_moment(row)
-            self._csv.check()
+            sink.check()
 
 
-async def _for_a_moment(row: Future[None]) -> None:
-    """Waits until a row is written or could not be, but not for long."""
+async def _for_a_moment(work: Future[Any]) -> None:
+    """Waits until something is done or could not be, but not for long."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
 
-    def tell(_: Future[None]) -> None:
+    def tell(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(done.set)
 
-    row.add_done_callback(tell)
+    work.add_done_callback(tell)
     with suppress(TimeoutError):
         await asyncio.wait_for(done.wait(), _AT_ONCE_S)
 
