@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -140,6 +141,31 @@ def test_two_quick_suspends_are_one(terminal: Terminal) -> None:
     terminal.wait_for(is_up)
     terminal.keys("q")
     terminal.wait_for(lambda screen: PROMPT in screen and not is_up(screen))
+
+
+def test_suspends_together_with_who_waits_for_it(terminal: Terminal) -> None:
+    terminal.type(f"sh -c '{IODASH}; true'\n")
+    terminal.wait_for(is_up)
+    terminal.keys("C-z")
+    terminal.wait_for("Stopped")
+    assert terminal.is_as_before()
+    terminal.type("fg\n")
+    terminal.wait_for(is_up)
+    terminal.keys("q")
+    terminal.wait_for(lambda screen: PROMPT in screen and not is_up(screen))
+    assert terminal.is_as_before()
+
+
+@pytest.mark.parametrize(
+    "started",
+    [f"{sys.executable} -c 'import pty; pty.spawn(\"{{}}\")'", "sh -c 'trap \"\" TSTP; {}; true'"],
+)
+def test_goes_on_where_nobody_could_continue_it(terminal: Terminal, started: str) -> None:
+    terminal.type(started.format(IODASH) + "\n")
+    terminal.wait_for(is_up)
+    terminal.keys("C-z", "?")
+    terminal.wait_for("Esc closes")
+    assert terminal.flag("alternate_on") == "1"
 
 
 def test_a_filter_that_never_ends_does_not_hold_it_up(terminal: Terminal) -> None:

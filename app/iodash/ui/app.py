@@ -197,9 +197,11 @@ class DashboardApp(App[object]):
         self.exit(return_code=signals.exit_status(SIGQUIT))
 
     def action_suspend_process(self) -> None:
-        """Suspends. A key that was pressed twice before the first one took effect suspends once."""
-        if time.monotonic() - self._came_back > _ONE_PRESS_S:
-            super().action_suspend_process()
+        """Suspends the whole process group. A key pressed twice before the first one took effect suspends once."""
+        if time.monotonic() - self._came_back <= _ONE_PRESS_S:
+            return
+        if isinstance(self._driver, TerminalDriver) and self._driver.can_suspend:
+            self._driver.stop(group=True)
             self._came_back = time.monotonic()
 
     def action_pause(self) -> None:

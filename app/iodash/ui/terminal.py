@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import os
 import select
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any, cast
@@ -85,10 +86,32 @@ class TerminalDriver(LinuxDriver):
     _suspended = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._may_stop = signal.getsignal(signal.SIGTSTP) is not signal.SIG_IGN
         super().__init__(*arguments, **options)
+        if not self._may_stop:
+            signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         assert sys.__stdout__ is not None
         self._file = cast("Any", ScreenFile(sys.__stdout__, self._end, ascii=self._app.has_class(ASCII)))
         self._stop_waiting = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    @property
+    def can_suspend(self) -> bool:
+        """Whether it may be stopped: not where who started it ignores that signal, and so would not notice."""
+        return self._may_stop
+
+    def stop(self, group: bool) -> None:
+        """Gives the terminal back and stops until SIGCONT, with `group` together with the whole process group.
+
+        Who waits for iodash in the same group, such as `sh -c`, would else keep the terminal from the shell that could
+        continue both. It is the signal's own action that stops, which the kernel leaves out where nobody could do that
+        (signal(7), setpgid(2): orphaned process groups); then the terminal is taken over again at once.
+        """
+        self.suspend_application_mode()
+        self._must_signal_resume = True
+        before = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(0 if group else os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, before)
+        self._sigcont_application()
 
     def start_application_mode(self) -> None:
         """Takes the terminal over, unless another program is in its foreground."""
@@ -138,6 +161,9 @@ class TerminalDriver(LinuxDriver):
             return os.read(self.fileno, _KEYS_BYTES)
         except OSError:
             return b""
+
+    def _sigtstp_application(self, *_: object) -> None:
+        self.stop(group=False)
 
     def _sigcont_application(self, *_: object) -> None:
         if self._suspended:
