@@ -164,6 +164,7 @@ class DevicesPanel(TablePanel["DeviceRow"]):
         """Shows the devices that were asked for."""
         self._shown = (frame, view)
         self._units = view.units
+        is_ordered_anew = self._ordered[0] is None
         rows = self._rows(frame)
         self._table.ascii = view.ascii
         absent = absent_devices(frame.devices, self._settings.device)
@@ -172,6 +173,7 @@ class DevicesPanel(TablePanel["DeviceRow"]):
             sorted_by=self._sorted_by(),
             marked=named_devices(frame),
             empty=() if rows else why_no_device(self._settings, frame, absent),
+            anew=is_ordered_anew,
         )
         self.show_info()
 

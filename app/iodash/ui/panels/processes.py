@@ -66,6 +66,7 @@ class ProcessesPanel(TablePanel["TableRow"]):
         self._measured: Frame | None = None
         self._listing: Listing | None = None
         self._is_listing = False
+        self._is_chosen_anew = False
         self._followed: TableRow | None = None
         self._jobs = OpenJobs()
         self._lagging: frozenset[int] = frozenset()
@@ -144,7 +145,9 @@ class ProcessesPanel(TablePanel["TableRow"]):
             marked=self._marked(listing),
             foot=self._foot(frame),
             empty=() if rows else why_no_process(self.choice, frame, absent_pids(frame.processes, self.choice.pid)),
+            anew=self._is_chosen_anew,
         )
+        self._is_chosen_anew = False
         if self._table.selected is None and selected is not None:
             self._select_again(selected, frame)
         if self._followed is not None:
@@ -263,7 +266,8 @@ class ProcessesPanel(TablePanel["TableRow"]):
     # What the user switches
 
     def choose(self, choice: Settings) -> None:
-        """Shows the last frame by another choice."""
+        """Shows the last frame by another choice, from its top. Threads that were asked for come later."""
+        self._is_chosen_anew |= choice != replace(self.choice, threads=choice.threads)
         self.choice = choice
         self.show_again()
 

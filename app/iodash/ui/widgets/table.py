@@ -115,6 +115,7 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
         marked: frozenset[Hashable] = frozenset(),
         foot: Mapping[str, Piece] | None = None,
         empty: Sequence[str] = (),
+        anew: bool = False,
     ) -> None:
         """Shows `rows`, in their order.
 
@@ -124,11 +125,15 @@ class LiveTable(Widget, Generic[Row], can_focus=True):
             marked: identities of rows that attention is drawn to.
             foot: a line that stays below the rows, cells by column key.
             empty: what stands in the place of rows when there are none.
+            anew: whether somebody has just chosen them or their order: then the top comes into sight.
         """
         self._sorted, self._marked, self._foot, self._empty = sorted_by, marked, foot, empty
         self._fit(self.size.width)
-        self._sight.take(rows, self.room)
-        self._draw()
+        self._sight.take(rows, self.room, anew=anew)
+        if anew:
+            self._changed()
+        else:
+            self._draw()
 
     @property
     def room(self) -> int:
