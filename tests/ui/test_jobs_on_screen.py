@@ -211,12 +211,17 @@ async def test_threads_stand_alone() -> None:
         assert "2 ranks" not in it.text()
 
 
-async def test_the_full_command_line_of_a_job_is_how_it_was_started() -> None:
-    async with stage() as it:
-        await it.give(scene())
+async def test_full_command_lines_stand_behind_the_part_in_the_job() -> None:
+    async with stage(size=(160, 40)) as it:
+        await it.give(scene(process(7, "pt_data_worker", command="python3 eval.py", role="loader worker 4")))
         await it.press("c")
-        assert "▾ torchrun train.py" in it.text()
-        assert "│ python3 train.py --lr 3e-4" in it.text()
+        assert "▾ 2 ranks, 6 workers, 1 other  torchrun train.py" in it.text()
+        assert "│ launcher  torchrun train.py" in it.text()
+        assert "│ rank 0, 3 workers  python3 train.py --lr 3e-4" in it.text()
+        assert "│ loader worker 2 of rank 1  pt_data_worker" in it.text()
+        assert "loader worker 4  python3 eval.py" in it.text()
+        await it.press("slash", *"lr 3", "enter")
+        assert "▾ 2 ranks, 6 workers, 1 other  torchrun train.py" in it.text()
 
 
 async def test_ascii() -> None:

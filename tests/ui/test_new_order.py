@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from iodash.model.frame import ProcessRow
 from iodash.model.settings import Settings
 from tests.ui.frames import device, frame
 from tests.ui.scripted import busy, stage
@@ -29,8 +30,8 @@ NEW_ORDERS: dict[str, tuple[tuple[str, ...], int]] = {
 
 def selected(it: Stage) -> int:
     row = it.app._dashboard._processes.table.selected
-    assert row is not None
-    return row.key.pid
+    assert isinstance(row, ProcessRow)
+    return row.pid
 
 
 @pytest.mark.parametrize("keys", NEW_ORDERS.values(), ids=NEW_ORDERS)

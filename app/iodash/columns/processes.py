@@ -35,9 +35,15 @@ def label(row: ProcessRow) -> str:
     return row.role if row.role.startswith(row.name) else f"{name}  {row.role}"
 
 
-def command_text(row: ProcessRow) -> str:
+def command_line(row: ProcessRow) -> str:
     """The full command line; the name in brackets of a kernel thread, and the plain name of what has none."""
-    return label(row) if row.kernel_thread or not row.command else row.command
+    return shown_name(row) if row.kernel_thread or not row.command else row.command
+
+
+def command_text(row: ProcessRow, part: str | None = None) -> str:
+    """The command line behind the part in a job, which is the row's role unless `part` puts it otherwise."""
+    part = row.role if part is None else part
+    return f"{part}  {command_line(row)}" if part else command_line(row)
 
 
 def _tid(row: ProcessRow) -> int | Missing:

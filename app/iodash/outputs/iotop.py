@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from iodash.columns.processes import command_text
+from iodash.columns.processes import command_line
 from iodash.formatting.cells import crop, left
 from iodash.model.missing import Missing, sum_known
 from iodash.outputs.select import select_processes
@@ -110,5 +110,5 @@ def _delays(row: ProcessRow) -> str:
 
 
 def _command(row: ProcessRow, *, threads: bool) -> str:
-    command = command_text(row)
+    command = command_line(row)
     return f"{command} [{row.name}]" if threads and row.key.tid != row.key.pid else command

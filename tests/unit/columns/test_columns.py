@@ -20,7 +20,7 @@ from iodash.columns import (
     sort_rows,
 )
 from iodash.columns.column import plain
-from iodash.columns.processes import PROCESS_TIES, READ_PLUS_WRITE, label
+from iodash.columns.processes import PROCESS_TIES, READ_PLUS_WRITE, command_text, label
 from iodash.formatting.units import DASH, Units
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
@@ -230,3 +230,10 @@ def test_whole_kib_are_announced_by_the_heading_alone() -> None:
     assert shown == {"READ/s": "READ K/s", "RES": "RES K", "WRITE": "WRITE K", "r/s": "r/s", "rareq-sz": "rareq-sz"}
     assert by_heading["READ/s"].in_units(Units.IEC) is by_heading["READ/s"]
     assert by_heading["RES"].in_units(Units.KIB).key == "resident_bytes"
+
+
+def test_a_command_line_stands_behind_the_part_in_a_job() -> None:
+    worker = process(1, "pt_data_worker", command="python3 train.py", role="loader worker 0")
+    assert command_text(worker) == "loader worker 0  python3 train.py"
+    assert command_text(worker, "") == "python3 train.py"
+    assert command_text(process(1, "kworker/0:1", command="", kernel_thread=True)) == "[kworker/0:1]"

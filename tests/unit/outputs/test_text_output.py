@@ -48,6 +48,12 @@ def test_the_whole_command_line_is_shown() -> None:
     assert process_lines(lines())[0].endswith("python3 train.py --lr 0.1")
 
 
+def test_a_command_line_stands_behind_the_part_in_a_job() -> None:
+    worker = frames.process(9, "pt_data_worker", command="python3 train.py", role="loader worker 0")
+    text = TextWriter(Settings()).lines(frames.frame(processes=(worker,)))
+    assert process_lines(text)[0].endswith("  loader worker 0  python3 train.py")
+
+
 def test_devices_are_chosen() -> None:
     assert not any(line.startswith("loop0") for line in lines())
     assert any(line.startswith("loop0") for line in lines(Settings(all_devices=True)))

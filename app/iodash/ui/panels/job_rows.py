@@ -210,12 +210,21 @@ def _without_label(role: str, job_label: str) -> str:
 
 
 def member_words(row: ProcessRow, group: JobGroup) -> str:
+    """What stands for a member beneath its job: its part, with the name where that doesn't follow from it."""
+    return member_part(row, group) if row.pid in group.ranks or _loads(row) else label(row)
+
+
+def _loads(row: ProcessRow) -> bool:
+    return row.role is not None and row.role.startswith("loader worker")
+
+
+def member_part(row: ProcessRow, group: JobGroup) -> str:
     """What a member is in its job, which stands above it: `rank 0, 8 workers`, `loader worker 3 of rank 1`."""
     if row.pid in group.ranks:
         return group.ranks[row.pid]
     parent: Text | int = row.ppid
-    if row.role is None or not row.role.startswith("loader worker"):
-        return label(row)
+    if row.role is None or not _loads(row):
+        return row.role or ""
     if len(group.ranks) > 1 and isinstance(parent, int) and parent in group.ranks:
         return f"{row.role} of {group.ranks[parent].partition(',')[0]}"
     return row.role

@@ -8,7 +8,7 @@ from iodash.columns.processes import command_text, label
 from iodash.formatting.cells import crop
 from iodash.formatting.units import byte_amount
 from iodash.model.missing import Missing
-from iodash.ui.panels.job_rows import member_words
+from iodash.ui.panels.job_rows import member_part, member_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,14 +47,15 @@ def value_cell(row: ProcessRow, column: Column[ProcessRow], units: Units) -> Pie
 
 
 def command_cell(row: ProcessRow, group: JobGroup | None, *, full: bool, ascii: bool) -> Piece:
-    """What a process is, by itself or beneath its job: with `full` its command line, else its name or its part."""
+    """What a process is, by itself or beneath its job: its name and part, or with `full` its part and command line."""
     if group is None:
         return command_text(row) if full else label(row), ""
-    return f"{'|' if ascii else '│'} {command_text(row) if full else member_words(row, group)}", ""
+    words = command_text(row, member_part(row, group)) if full else member_words(row, group)
+    return f"{'|' if ascii else '│'} {words}", ""
 
 
 def job_cell(group: JobGroup, *, is_open: bool, full: bool, ascii: bool) -> Piece:
-    """What a job is, after the mark that says whether its members are shown: with `full` how it was started."""
+    """What a job is, after the mark that says whether its members are shown: with `full` also how it was started."""
     mark = ("v" if is_open else ">") if ascii else ("▾" if is_open else "▸")
     return f"{mark} {command_text(group.total) if full else label(group.total)}", "strong"
 
