@@ -77,7 +77,7 @@ class ChooseScreen(ModalScreen["str | None"]):
     def compose(self) -> ComposeResult:
         """A title, a field to type in, the list."""
         with Vertical(id="choose"):
-            yield Static(Content(self._title), id="choose-title")
+            yield Static(Content(f"{self._title}     Esc closes"), id="choose-title")
             yield self.field
             yield OptionList(id="choose-list")
 

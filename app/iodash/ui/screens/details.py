@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from iodash.ui.popup import Popup
-from iodash.ui.screens.details_lines import details_lines
+from iodash.ui.screens.details_lines import details_lines, last_lines
 from iodash.ui.screens.job_lines import job_lines
 from iodash.ui.styles import screen_stylesheet
 from iodash.ui.widgets.page import Page
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from iodash.model.details import ProcessDetails
-    from iodash.model.frame import Frame
+    from iodash.model.frame import Frame, ProcessRow
     from iodash.model.sample import ProcessKey
     from iodash.ui.panels.lines import Line
     from iodash.ui.view import View
@@ -43,6 +43,7 @@ class DetailsScreen(Popup):
         ascii: bool = False,
         rest_s: float = 1.0,
         shown: tuple[Frame, View] | None = None,
+        row: ProcessRow | None = None,
     ) -> None:
         """Args:
         read: gives the details, None when the process is gone; raises TimeoutError when the kernel doesn't answer.
@@ -51,6 +52,7 @@ class DetailsScreen(Popup):
         ascii: whether to keep to ASCII.
         rest_s: seconds between two readings.
         shown: the frame on the dashboard, in which the members of its job are looked for.
+        row: what that frame lists of it, which is shown when the process is gone.
         """
         super().__init__()
         self._read = read
@@ -61,11 +63,13 @@ class DetailsScreen(Popup):
         self._details: ProcessDetails | None = None
         self._message = "reading"
         self._shown = shown
+        self._seen = (row, shown[0].time) if row is not None and shown is not None else None
+        self._is_gone = False
 
     def compose(self) -> ComposeResult:
         """A heading, what is going on, the page."""
         with Vertical(id="details"):
-            yield Static(Content(self._heading), id="details-title")
+            yield Static(Content(f"{self._heading}     Esc closes"), id="details-title")
             yield Static(Content(self._message), id="details-message")
             yield Page(self._lines, id="details-page")
 
@@ -77,6 +81,8 @@ class DetailsScreen(Popup):
     def show_frame(self, frame: Frame, view: View) -> None:
         """Shows what the members of the job did in `frame`."""
         self._shown = (frame, view)
+        if (row := next((row for row in frame.processes if row.key == self._key), None)) is not None:
+            self._seen = (row, frame.time)
         if self.is_mounted:
             self.query_one(Page).content_changed()
 
@@ -92,7 +98,10 @@ class DetailsScreen(Popup):
                 self._say("the kernel did not answer in time, as happens with a hanging network mount; trying again")
             else:
                 if details is None:
-                    self._say("the process is gone" + ("; this was its last state" if self._details else ""))
+                    self._is_gone = True
+                    is_known = self._details is not None or self._seen is not None
+                    self._say("the process is gone" + ("; this was its last state" if is_known else ""))
+                    self.query_one(Page).content_changed()
                     return
                 self._details = details
                 self._say("")
@@ -108,6 +117,9 @@ class DetailsScreen(Popup):
 
     def _lines(self, width: int) -> list[Line]:
         lines = job_lines(*self._shown, self._key, width) if self._shown else []
+        if self._is_gone and self._seen is not None:
+            lines += [[]] if lines else []
+            lines += last_lines(*self._seen, width, ascii=self._ascii, command=self._details is None)
         if self._details is not None:
             lines += [[]] if lines else []
             lines += details_lines(self._details, width, ascii=self._ascii)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
+from iodash.columns.processes import label
 from iodash.formatting.cells import cell_width, crop, left
 from iodash.formatting.units import byte_amount
 from iodash.model.missing import Missing
 from iodash.ui.panels.lines import Line, fitted
+from iodash.ui.panels.process_columns import BY_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from iodash.model.details import Limit, OpenFile, ProcessDetails
+    from iodash.model.frame import ProcessRow
     from iodash.model.missing import Text
     from iodash.model.sample import IoCounters
 
@@ -27,6 +31,18 @@ _IO_FIELDS: tuple[tuple[str, str, str, str], ...] = (
     ("read_calls", "syscr", "", "read calls"),
     ("write_calls", "syscw", "", "write calls"),
 )
+
+_LAST_FIELDS: tuple[tuple[str, str], ...] = (
+    ("user", "user"),
+    ("started (UTC)", "start_time"),
+    ("read in all", "read_bytes_total"),
+    ("written in all", "write_bytes_total"),
+    ("read/s", "read_bytes_per_s"),
+    ("written/s", "write_bytes_per_s"),
+    ("CPU%", "cpu_percent"),
+    ("GPU", "gpus"),
+)
+"""What is said of a process that is gone; `in all` is since iodash started, as in the table."""
 
 
 def _section(title: str, note: str = "") -> list[Line]:
@@ -94,6 +110,10 @@ def _limit_lines(title: str, limits: Sequence[Limit] | Missing) -> list[Line]:
     return [*lines, *(_pair(limit.name, limit.value) for limit in limits)]
 
 
+def _command_lines(command: str, width: int) -> list[Line]:
+    return [*_section("Command"), *([("  ", ""), (part, "")] for part in _wrapped(command, max(1, width - 2)))]
+
+
 def _text(value: Text) -> tuple[str, str]:
     return (value.words, "quiet") if isinstance(value, Missing) else (value or "-", "")
 
@@ -101,8 +121,7 @@ def _text(value: Text) -> tuple[str, str]:
 def details_lines(details: ProcessDetails, width: int, *, ascii: bool = False) -> list[Line]:
     """The details in lines of at most `width` cells; only the command is wrapped, the rest is cropped."""
     ellipsis = "~" if ascii else "…"
-    lines: list[Line] = [[("Command", "strong")]]
-    lines += [[("  ", ""), (part, "")] for part in _wrapped(details.command, max(1, width - 2))]
+    lines = _command_lines(details.command, width)[1:]
     lines += _io_lines(details.io)
     lines += _file_lines(details.open_files, details.open_files_left_out, width, ellipsis)
     lines += _section("Control group")
@@ -115,6 +134,22 @@ def details_lines(details: ProcessDetails, width: int, *, ascii: bool = False) -
     if isinstance(details.threads, Missing) or details.threads:
         lines += _thread_lines(details.threads)
     return [fitted(line, width, ellipsis) for line in lines]
+
+
+def last_lines(row: ProcessRow, seen: float, width: int, *, ascii: bool = False, command: bool = True) -> list[Line]:
+    """What was last known of a process that is gone: its row in the frame of the time `seen` (Unix seconds)."""
+    lines: list[Line] = [[("Last seen", "strong"), (time.strftime("  %H:%M:%S", time.localtime(seen)), "quiet")]]
+    lines.append(_pair("name", label(row)))
+    lines += [_pair(name, *_value(row, key)) for name, key in _LAST_FIELDS]
+    if command:
+        lines += _command_lines(row.command, width)
+    return [fitted(line, width, "~" if ascii else "…") for line in lines]
+
+
+def _value(row: ProcessRow, key: str) -> tuple[str, str]:
+    column = BY_KEY[key]
+    reason = column.missing(row)
+    return (column.cell(row), "") if reason is None else (reason.words, "quiet")
 
 
 def _thread_lines(threads: Sequence[tuple[int, str, str]] | Missing) -> list[Line]:

@@ -156,7 +156,7 @@ class RowKeys(LookScreen, inherit_bindings=False):
             self.say()
         elif row is not None:
             heading = f"{shown_name(row)}  pid {row.pid}" + (f"  tid {row.tid}" if row.tid else "")
-            screen = DetailsScreen(self._read_details, row.key, heading, ascii=self.in_ascii, shown=self.shown)
+            screen = DetailsScreen(self._read_details, row.key, heading, ascii=self.in_ascii, shown=self.shown, row=row)
             self.app.push_screen(screen)
 
     # Keys: order
