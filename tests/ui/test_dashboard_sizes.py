@@ -14,7 +14,7 @@ from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
 from iodash.ui.themes import THEMES
-from tests.ui.frames import NOW, device, frame, gpu, process
+from tests.ui.frames import NOW, device, frame, gpu, process, system
 from tests.ui.scripted import MIB, Stage, busy, crowd, stage
 
 SIZES = [(200, 60), (120, 40), (80, 24), (60, 16)]
@@ -46,6 +46,39 @@ async def test_the_last_things_to_go_are_there(size: tuple[int, int]) -> None:
         for word in ("PID", "READ/s", "WRITE/s", "COMMAND", "DEVICE", "%util", "await", "SATURATED", "train.py"):
             assert word in text
         assert all(cell_width(line) == size[0] for line in it.screen())
+
+
+async def test_the_cpus_stay_beside_the_disks_and_the_stall_in_one_line() -> None:
+    async with stage(size=(60, 16)) as it:
+        await it.give(replace(BUSY, system=system(cpu_user_percent=97.0, cpu_idle_percent=1.0)))
+        line = it.line_with("DISK r")
+        assert "CPU us  97 id   1" in line
+        assert "IO stall" in line
+
+
+UNCOUNTED = busy(41200, 5, name="dd", io_delay_percent=Missing.OFF)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_what_the_footer_says_of_a_row_is_not_cut(size: tuple[int, int]) -> None:
+    async with stage(size=size) as it:
+        await it.give(frame(processes=(UNCOUNTED, *crowd(30))))
+        await it.press("down")
+        said = " ".join(" ".join(it.screen()[-2:]).split())
+        assert "sysctl kernel.task_delayacct=1 turns it on for new processes" in said
+        assert it.pids()[0] == 41200
+        rows = len(it.pids())
+        await it.press("down")
+        assert "turns it on" not in it.text()
+        assert len(it.pids()) == rows + (size[0] <= 80)
+
+
+async def test_a_terminal_too_low_for_two_lines_of_footer_cuts_it() -> None:
+    async with stage(size=(60, 15)) as it:
+        await it.give(frame(processes=(UNCOUNTED, *crowd(30))))
+        await it.press("down")
+        assert "sysctl kernel" in it.screen()[-1]
+        assert "…" in it.screen()[-1]
 
 
 async def test_processes_keep_eight_rows_at_24_lines() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from iodash.model.missing import Missing
 from tests.ui.frames import MIB, NOW, frame
+from tests.ui.jobs import job_of, members
 from tests.ui.scripted import busy, crowd, stage
 
 if TYPE_CHECKING:
@@ -67,3 +68,12 @@ async def test_the_details_say_how_to_close_them() -> None:
         assert "Esc closes" in it.line_with("cp  pid 4120")
         await it.press("escape", "f6")
         assert "Esc closes" in it.line_with("Sort by")
+
+
+async def test_the_totals_of_a_job_are_not_cut_on_a_narrow_terminal() -> None:
+    rows = members(ranks=1, launcher=False)
+    async with stage(size=(60, 30)) as it:
+        await it.give(frame(processes=rows, jobs=(job_of(rows, read_bytes_total=7 * MIB, write_bytes_total=9 * MIB),)))
+        await it.press("down", "down", "enter")
+        assert await it.shows("written 9.00M")
+        assert "ended workers included" in it.text()

@@ -103,6 +103,21 @@ def test_each_part_that_cant_be_read_says_why() -> None:
     assert "123,456,789" not in text
 
 
+@pytest.mark.parametrize("width", [36, 53, 71, 190])
+def test_explanations_paths_and_limits_can_be_read_at_every_width(width: int) -> None:
+    long = replace(DETAILS, cgroup="/kubepods.slice/" + "pod-1234/" * 12, limits=(Limit("open files", "2 of " * 20),))
+    text = " ".join(text_of(details_lines(long, width)).split())
+    for meaning in (
+        "children it waited for included (/proc/PID/io)",
+        "asked for by read calls, the page cache included",
+    ):
+        assert meaning in text
+    assert "/data/imagenet/shard-000.tar" in text
+    assert ("/kubepods.slice/" + "pod-1234/" * 12) in text.replace(" ", "")
+    assert text.count("2 of") == 20
+    assert "…" not in text or width < 53
+
+
 @pytest.mark.parametrize("width", [1, 5, 36, 78, 190])
 def test_details_keep_to_their_width_whatever_the_names(width: int) -> None:
     nasty = replace(
@@ -114,7 +129,7 @@ def test_details_keep_to_their_width_whatever_the_names(width: int) -> None:
     )
     lines = details_lines(nasty, width, ascii=True)
     assert all(width_of(line) <= width for line in lines)
-    assert len(lines) < 60
+    assert len(lines) < 150
 
 
 def test_a_process_without_open_files_or_command_is_not_an_error() -> None:

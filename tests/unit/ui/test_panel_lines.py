@@ -195,11 +195,15 @@ def test_disks_and_stalls_stay_when_the_strip_has_no_room() -> None:
     assert "NET" not in text
 
 
-def test_where_the_strip_has_one_line_it_is_the_disks_and_stalls() -> None:
-    (line,) = strip_lines(system(), Units.IEC, 58, most=1)
+@pytest.mark.parametrize(
+    ("width", "there"),
+    [(36, ""), (58, "CPU us   0 id 100"), (70, "CPU us   0 sy   0 wa   0 id 100"), (83, "SWAP"), (90, "MEM")],
+)
+def test_where_the_strip_has_one_line_the_disks_the_stall_and_the_cpus_go_last(width: int, there: str) -> None:
+    (line,) = strip_lines(system(), Units.IEC, width, most=1)
     assert "DISK r" in plain_text(line)
     assert "IO stall" in plain_text(line)
-    assert "MEM" in plain_text(line)  # what is left over goes to the next that fits
+    assert there in plain_text(line)  # what is left over goes to the next that fits
 
 
 def test_a_very_wide_strip_holds_every_group_in_one_line() -> None:

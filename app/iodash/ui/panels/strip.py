@@ -13,6 +13,8 @@ from iodash.ui.panels.disk_course import CHART_HEIGHT, disk_chart
 from iodash.ui.panels.lines import Line, Lines, fitted, width_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from iodash.model.frame import Frame, SystemRow
 
 _COLUMNS = {column.key: column for column in SYSTEM_COLUMNS}
@@ -51,16 +53,28 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Numbers that stay or go together. The highest `keep` stays the longest on a narrow screen; each has its own."""
+    """Numbers that stay or go together. The highest `keep` stays the longest on a narrow screen; each has its own.
+
+    Where there is no room for all of a group, the fields of `short` alone stand for it, if it has any.
+    """
 
     title: str
     keep: int
     items: tuple[Item, ...]
+    short: tuple[str, ...] = ()
 
     def line(self, row: SystemRow, units: Units) -> Line:
         """The group as text, always equally wide."""
+        return self._line(self.items, row, units)
+
+    def lines(self, row: SystemRow, units: Units) -> list[Line]:
+        """The group as text, in full and then shorter."""
+        few = tuple(item for item in self.items if item.field in self.short)
+        return [self.line(row, units), *([self._line(few, row, units)] if few else [])]
+
+    def _line(self, items: Sequence[Item], row: SystemRow, units: Units) -> Line:
         line: Line = [(f"{self.title} ", "title")] if self.title else []
-        for position, item in enumerate(self.items):
+        for position, item in enumerate(items):
             if position:
                 line.append((" ", ""))
             line.extend(item.line(row, units))
@@ -100,6 +114,7 @@ GROUPS: tuple[Group, ...] = (
             Item("wa", "cpu_iowait_percent", 3, warn=20, alarm=50),
             Item("id", "cpu_idle_percent", 3),
         ),
+        short=("cpu_user_percent", "cpu_idle_percent"),
     ),
     MemoryGroup("MEM", 80, ()),
     Group("", 75, (Item("dirty", "memory_dirty_bytes"),)),
@@ -149,17 +164,17 @@ def strip_lines(row: SystemRow, units: Units, width: int, *, most: int | None = 
 
     Whole groups are left out where there is no room; those that say most about I/O are seated first.
     """
-    groups = [(group.keep, group.line(row, units)) for group in GROUPS]
     if most is None:
-        return [fitted(line, width) for line in _broken([line for _, line in groups], width)]
-    ranks = sorted((keep for keep, _ in groups), reverse=True)
-    seated = {ranks[0]}
+        return [fitted(line, width) for line in _broken([group.line(row, units) for group in GROUPS], width)]
+    seated: dict[int, Line] = {}
     lines: list[Line] = []
-    for rank in ranks:
-        tried = _broken([line for keep, line in groups if keep in seated or keep == rank], width)
-        if not lines or (len(tried) <= most and all(width_of(line) <= width for line in tried)):
-            seated.add(rank)
-            lines = tried
+    for group in sorted(GROUPS, key=lambda group: group.keep, reverse=True):
+        for form in group.lines(row, units):
+            taken = {**seated, group.keep: form}
+            tried = _broken([taken[each.keep] for each in GROUPS if each.keep in taken], width)
+            if not lines or (len(tried) <= most and all(width_of(line) <= width for line in tried)):
+                seated, lines = taken, tried
+                break
     return [fitted(line, width) for line in lines]
 
 

@@ -130,7 +130,13 @@ class Dashboard(PanelKeys, inherit_bindings=False):
         width, height = self.app.size
         if not sentence and (width < GOOD_WIDTH or height < GOOD_HEIGHT):
             sentence = f"{width}x{height}, needs {GOOD_WIDTH}x{GOOD_HEIGHT} to show all"
+        self._say(sentence)
+
+    def _say(self, sentence: str) -> None:
+        """Says it in the footer, which gets another line of the screen where it needs one."""
         self._footer.say(sentence, hint=self._hint, ascii=self.in_ascii)
+        if self._lines_of(self._footer, self.app.size.width) != self._footer_lines:
+            self._arrange()
 
     def on_live_table_moved(self, event: LiveTable.Moved) -> None:
         """The footer, the plots and the sampler follow the selection."""

@@ -8,7 +8,7 @@ from iodash.columns.processes import label
 from iodash.diagnosis.processes import processes_of
 from iodash.formatting.units import byte_amount, percent
 from iodash.model.missing import Missing
-from iodash.ui.panels.lines import Line, fitted
+from iodash.ui.panels.lines import Line, fitted, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,10 @@ def job_lines(frame: Frame, view: View, key: ProcessKey, width: int) -> list[Lin
     units = view.lettered
     gpus = f"  GPU {' '.join(map(str, job.gpus))}" if job.gpus else ""
     count = len(job.members)
+    totals: Line = [
+        (f"  read {byte_amount(job.read_bytes_total, units)}", "read"),
+        (f"  written {byte_amount(job.write_bytes_total, units)}", "write"),
+    ]
     lines: list[Line] = [
         [(f"Job {job.name}", "strong"), (f"{gpus}  {count} process{'es' if count != 1 else ''}", "quiet")],
         [
@@ -43,11 +47,7 @@ def job_lines(frame: Frame, view: View, key: ProcessKey, width: int) -> list[Lin
             (f"  write {byte_amount(job.write_bytes_per_s, units)}/s", "write"),
             (f"  CPU {percent(job.cpu_percent)} %", ""),
         ],
-        [
-            ("  since first seen, ended workers included  ", "quiet"),
-            (f"read {byte_amount(job.read_bytes_total, units)}", "read"),
-            (f"  written {byte_amount(job.write_bytes_total, units)}", "write"),
-        ],
+        *_beside_or_beneath([("  since first seen, ended workers included", "quiet")], totals, width),
         [(_HEADING, "heading")],
     ]
     for member, depth in family(job, rows):
@@ -55,6 +55,10 @@ def job_lines(frame: Frame, view: View, key: ProcessKey, width: int) -> list[Lin
         if member in job.ranks:
             lines += _threads(member, frame, view)
     return [fitted(line, width, ellipsis) for line in lines]
+
+
+def _beside_or_beneath(line: Line, more: Line, width: int) -> list[Line]:
+    return [[*line, *more]] if width_of(line) + width_of(more) <= width else [line, [("  ", ""), *more]]
 
 
 def _threads(rank: ProcessKey, frame: Frame, view: View) -> list[Line]:

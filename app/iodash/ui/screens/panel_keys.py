@@ -47,6 +47,7 @@ class PanelKeys(RowKeys, inherit_bindings=False):
         self._gpus = GpuPanel(id="gpus")
         self._footer = Footer()
         self._too_small = TooSmall()
+        self._footer_lines = 1
         self._plots: HistoryPlots | None = None
         self._hidden: set[str] = set()
         self._shown: tuple[Frame, View] | None = None
@@ -88,7 +89,8 @@ class PanelKeys(RowKeys, inherit_bindings=False):
         for widget in (self._header, self._footer):
             widget.display = not small
         typing = 1 if self._filter is not None else 0
-        lines = height - 2 - typing
+        self._footer_lines = self._lines_of(self._footer, width)
+        lines = height - 1 - self._footer_lines - typing
         given = dict.fromkeys((panel.key for panel in self.panels), 0)
         plot_lines = 0
         if not small and self.full is not None:
@@ -106,10 +108,14 @@ class PanelKeys(RowKeys, inherit_bindings=False):
         if panel.key in self._hidden:
             return 0
         if isinstance(panel, Lines):
-            return panel.get_content_height(self.size, self.size, width - panel.gutter.width)
+            return self._lines_of(panel, width)
         if panel is self._processes:
             return EVERYTHING
         return panel.wanted_lines(self._shown[0], width) if self._shown else 4
+
+    def _lines_of(self, panel: Lines, width: int) -> int:
+        """How many lines a panel fills where it is asked for what it says and not given room."""
+        return panel.get_content_height(self.size, self.size, width - panel.gutter.width)
 
     def _plot_lines(self, lines: int) -> int:
         if self._plots is None:
