@@ -7,13 +7,14 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from iodash.model.frame import UnattributedRow
+from iodash.columns import PROCESS_COLUMNS, Column
+from iodash.model.frame import ProcessRow, UnattributedRow
 from iodash.model.missing import Missing
 from iodash.model.sample import ProcessKey
 from iodash.model.settings import Settings
 from iodash.ui.panels import processes
 from iodash.ui.panels.job_rows import list_processes
-from tests.ui.frames import NOW, frame, gpu, process
+from tests.ui.frames import MIB, NOW, frame, gpu, process
 from tests.ui.scripted import busy, crowd, stage
 
 if TYPE_CHECKING:
@@ -277,3 +278,19 @@ async def test_a_frame_that_comes_while_many_are_filtered_is_shown_filtered(monk
         await giving
         assert await it.shows("1 of 701")
         assert it.pids() == [5]
+
+
+async def test_next_to_nothing_reads_as_0_and_is_as_quiet() -> None:
+    async with stage() as it:
+        little = frame(processes=(process(7, "drip", read_bytes_per_s=0.04, gpus=(0,)),))
+        await it.give(replace(little, unattributed=UnattributedRow(0.01, 5.0 * MIB, ("exited",))))
+        assert "0.0B" not in it.text()
+        assert it.line_with("others").split()[1:4] == ["others", "0", "5.00M"]
+        panel = it.app._dashboard._processes
+        (row,) = panel.table.rows_in_sight
+        assert panel._cell(row, find("read_bytes_per_s")) == ("0", "quiet")
+        assert panel._cell(row, find("gpus")) == ("0", "")
+
+
+def find(key: str) -> Column[ProcessRow]:
+    return next(column for column in PROCESS_COLUMNS if column.key == key)

@@ -36,7 +36,7 @@ def _digits(value: float) -> str:
 
 
 def _scaled(value: float, base: int, letters: str) -> str:
-    if value == 0:
+    if value < 0.5:
         return "0"
     if value < 999.5 or (base == 1024 and value < 1023.5):
         return f"{value:.0f}{letters[0]}" if value >= 9.95 or value == int(value) else f"{value:.1f}{letters[0]}"
@@ -51,12 +51,13 @@ def _scaled(value: float, base: int, letters: str) -> str:
 def byte_amount(value: Number, units: Units = Units.IEC) -> str:
     """Bytes (or bytes a second) in at most five cells: `0`, `812B`, `9.99K`, `24.0M`, `1023M`, `1.88G`.
 
-    Powers of 1024, of 1000 with `Units.SI`; with `Units.KIB` whole KiB without a letter, `<1` up to half of one.
+    What is next to nothing, less than half a byte, reads as `0`. Powers of 1024, of 1000 with `Units.SI`; with
+    `Units.KIB` whole KiB without a letter, `<1` up to half of one.
     """
     if isinstance(value, Missing):
         return DASH
     if units is Units.KIB:
-        return "<1" if 0 < value <= 512 else f"{value / 1024:.0f}"
+        return "<1" if 0.5 <= value <= 512 else f"{value / 1024:.0f}"
     return _scaled(value, 1000 if units is Units.SI else 1024, _BYTE_LETTERS)
 
 
@@ -69,7 +70,7 @@ def bytes_in_words(value: Number) -> str:
     if isinstance(value, Missing):
         return DASH
     text = byte_amount(value)
-    number, letter = (text[:-1], text[-1]) if value else (text, "B")
+    number, letter = (text, "B") if text == "0" else (text[:-1], text[-1])
     return f"{number} B" if letter == "B" else f"{number} {letter}iB"
 
 
@@ -92,7 +93,7 @@ def count(value: Number, units: Units = Units.IEC) -> str:
     if isinstance(value, Missing):
         return DASH
     if value < 999.5:
-        if value < 9.95 and value != int(value):
+        if 0.05 <= value < 9.95 and value != int(value):
             return f"{value:.1f}"
         return f"{value:.0f}"
     return _scaled(value, 1000, " kMGTPE")
@@ -121,7 +122,7 @@ def milliseconds(value: Number, units: Units = Units.IEC) -> str:
     """A wait in ms in at most five cells: `0.070`, `5.21`, `63.2`, `1024`; from 10 s on in seconds: `12.3s`."""
     if isinstance(value, Missing):
         return DASH
-    if value == 0:
+    if value < 0.0005:
         return "0"
     if value < 0.0995:
         return f"{value:.3f}"

@@ -36,7 +36,9 @@ def test_what_is_not_known_is_a_dash(formatter: object, reason: Missing, units: 
     ("value", "text"),
     [
         (0, "0"),
-        (0.4, "0.4B"),
+        (0.0001, "0"),
+        (0.49, "0"),
+        (0.5, "0.5B"),
         (1, "1B"),
         (9.94, "9.9B"),
         (999, "999B"),
@@ -69,6 +71,7 @@ def test_bytes_in_powers_of_1024(value: float, text: str) -> None:
     ("value", "text"),
     [
         (0, "0"),
+        (0.04, "0"),
         (999, "999B"),
         (999.4, "999B"),
         (999.5, "1.00K"),
@@ -85,7 +88,8 @@ def test_bytes_in_powers_of_1000(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (1, "<1"), (512, "<1"), (513, "1"), (8151, "8"), (10240, "10"), (2**30, "1048576")]
+    ("value", "text"),
+    [(0, "0"), (0.3, "0"), (1, "<1"), (512, "<1"), (513, "1"), (8151, "8"), (10240, "10"), (2**30, "1048576")],
 )
 def test_kib_is_whole_has_no_letter_and_never_takes_something_for_nothing(value: float, text: str) -> None:
     assert byte_amount(value, Units.KIB) == text
@@ -93,7 +97,15 @@ def test_kib_is_whole_has_no_letter_and_never_takes_something_for_nothing(value:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0 B"), (812, "812 B"), (0.4, "0.4 B"), (1024, "1.00 KiB"), (14.4 * 2**20, "14.4 MiB"), (2**40, "1.00 TiB")],
+    [
+        (0, "0 B"),
+        (812, "812 B"),
+        (0.04, "0 B"),
+        (0.6, "0.6 B"),
+        (1024, "1.00 KiB"),
+        (14.4 * 2**20, "14.4 MiB"),
+        (2**40, "1.00 TiB"),
+    ],
 )
 def test_a_sentence_spells_the_unit_of_the_same_digits(value: float, text: str) -> None:
     assert bytes_in_words(value) == text
@@ -107,14 +119,15 @@ def test_a_sentence_has_a_dash_for_what_is_not_known() -> None:
 def test_bits_are_for_the_network_alone() -> None:
     assert network_rate(125_000_000, Units.BITS) == "1.00G"
     assert network_rate(100, Units.BITS) == "800b"
+    assert network_rate(0.05, Units.BITS) == "0"
     assert byte_amount(2**30, Units.BITS) == "1.00G"
     assert network_rate(1000, Units.SI) == "1.00K"
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (0.3, "0.3"), (9.94, "9.9"), (9.95, "10"), (14, "14"), (999, "999"), (999.5, "1.00k"), (1000, "1.00k"),
-     (9999, "10.0k"), (12_100, "12.1k"), (1_200_000, "1.20M")],
+    [(0, "0"), (0.04, "0"), (0.05, "0.1"), (0.3, "0.3"), (9.94, "9.9"), (9.95, "10"), (14, "14"), (999, "999"),
+     (999.5, "1.00k"), (1000, "1.00k"), (9999, "10.0k"), (12_100, "12.1k"), (1_200_000, "1.20M")],
 )  # fmt: skip
 def test_counts(value: float, text: str) -> None:
     assert count(value) == text
@@ -122,7 +135,7 @@ def test_counts(value: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0"), (0.07, "0.070"), (0.0994, "0.099"), (0.0996, "0.10"), (5.21, "5.21"), (63.2, "63.2"), (999, "999"),
+    [(0, "0"), (0.0004, "0"), (0.0006, "0.001"), (0.07, "0.070"), (0.0994, "0.099"), (0.0996, "0.10"), (5.21, "5.21"), (63.2, "63.2"), (999, "999"),
      (1024, "1024"), (9999, "9999"), (9999.5, "10.0s"), (12_300, "12.3s"), (99_949, "99.9s"),
      (99_950, "100s"), (1_000_000, "1000s")],
 )  # fmt: skip

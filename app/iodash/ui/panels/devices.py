@@ -51,6 +51,9 @@ _REST = tuple(key for key in _BY_KEY if key != "mounts")
 _READS = frozenset({"read_bytes_per_s", "reads_per_s"})
 _WRITES = frozenset({"write_bytes_per_s", "writes_per_s"})
 
+_NAMING = frozenset({"mounts", "major", "minor"})
+_NOTHING = frozenset({"0", "0.0", "0.00"})
+
 _STEP_PERCENT = 20.0
 """How much busier a device must be than another to pass it."""
 
@@ -289,7 +292,7 @@ class DevicesPanel(TablePanel["DeviceRow"]):
             if isinstance(value, Missing) or value == "idle":
                 return text, "quiet"
             return text, "alarm" if value in ("stalled", "saturated") else "warn" if value in LOUD_STATES else ""
-        if isinstance(value, Missing) or (value == 0 and key not in ("major", "minor")):
+        if isinstance(value, Missing) or (text in _NOTHING and key not in _NAMING):
             return text, "quiet"
         if key in _READS:
             return text, "read"

@@ -35,7 +35,7 @@ def value_cell(row: ProcessRow, column: Column[ProcessRow], units: Units) -> Pie
         return text, "quiet"
     if key == "gpus" and row.gpus_guessed:
         return text + "?", "quiet"
-    if value == 0 and key not in _NUMBERS_OF:
+    if text == "0" and not column.is_text and key not in _NUMBERS_OF:
         return text, "quiet"
     if key in _READS:
         return text, "read"

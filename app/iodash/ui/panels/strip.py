@@ -40,7 +40,7 @@ class Item:
         value = column.value(row)
         text = column.text(value, units)
         word = self.word
-        if isinstance(value, Missing) or value == 0:
+        if isinstance(value, Missing) or text in ("0", "0.00"):
             word = "quiet"
         elif self.alarm is not None and value >= self.alarm:
             word = "alarm"
