@@ -239,3 +239,11 @@ async def test_a_process_of_no_job_stays_as_it_was() -> None:
     async with stage() as it:
         await it.give(scene(process(7, "solo", role="helper")))
         assert "│" not in it.line_with("solo  helper")
+
+
+async def test_sorted_by_gpus_those_that_hold_one_come_first_in_either_direction() -> None:
+    async with stage(Settings(sort="gpus")) as it:
+        await it.give(scene(busy(7, 99)))
+        assert it.pids()[0] == LAUNCHER
+        await it.press("r")
+        assert it.pids()[0] == LAUNCHER

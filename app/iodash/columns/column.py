@@ -17,12 +17,15 @@ Row = TypeVar("Row")
 
 
 def plain(value: Any, units: Units = Units.IEC) -> str:
-    """Text as it is, a list joined by commas, a dash for what is missing or None."""
-    if value is None or isinstance(value, Missing):
+    """Text as it is, a list joined by commas, a dash for what is missing, None or empty."""
+    if isinstance(value, Missing) or is_nothing(value):
         return DASH
-    if isinstance(value, tuple):
-        return ",".join(str(item) for item in value) or DASH
-    return str(value)
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a value that is known holds nothing: no GPU, no container, no mount. A number never does."""
+    return value is None or value in ((), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def sort_rows(
     """Rows in the order of `column`: numbers falling, text rising, the other way with `reverse`.
 
     The sort is stable, so equal rows keep their place; `ties` break ties first, falling whatever `reverse` says. Rows
-    whose value is missing come last in either direction.
+    whose value is missing, or empty as where a process is on no GPU, come last in either direction.
     """
     ordered = list(rows)
     for tie in reversed(ties):
@@ -114,7 +117,7 @@ def sort_rows(
     unknown: list[Row] = []
     for row in ordered:
         item = value(row)
-        if item is None or isinstance(item, Missing):
+        if isinstance(item, Missing) or is_nothing(item):
             unknown.append(row)
         else:
             keyed.append((item.casefold() if isinstance(item, str) else item, row))

@@ -171,6 +171,38 @@ def test_what_is_not_known_comes_last_in_either_direction(reverse: bool) -> None
     assert [row.pid for row in sort_rows(rows, CONTAINER, reverse=reverse)][2:] == [1, 3]
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("key", "some", "more", "none"),
+    [
+        ("gpus", (0, 1), (2,), ()),
+        ("gpus", (0, 1), (2,), Missing.NO_DRIVER),
+        ("container", "docker-1", "docker-2", ""),
+        ("job", "train.py:1", "train.py:2", None),
+        ("role", "launcher", "loader worker 0", ""),
+        ("io_priority", "be/4", "rt/0", Missing.NO_PERMISSION),
+        ("cgroup", "/a", "/b", ""),
+    ],
+)
+def test_what_shows_as_a_dash_comes_last_in_either_direction(
+    key: str, some: Any, more: Any, none: Any, reverse: bool
+) -> None:
+    column = next(column for column in PROCESS_COLUMNS if column.key == key)
+    rows = [process(pid, **{key: value}) for pid, value in enumerate((none, more, none, some))]
+    assert column.cell(rows[0]) == DASH
+    ordered = [row.pid for row in sort_rows(rows, column, reverse=reverse)]
+    assert ordered == ([1, 3, 0, 2] if reverse else [3, 1, 0, 2])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("key", ["mounts", "backed_by"])
+def test_devices_without_mounts_or_disks_beneath_come_last(key: str, reverse: bool) -> None:
+    column = next(column for column in DEVICE_COLUMNS if column.key == key)
+    rows = [device(name, **{key: value}) for name, value in (("a", ()), ("b", ("/x",)), ("c", ("/y", "/z")))]
+    ordered = [row.name for row in sort_rows(rows, column, reverse=reverse)]
+    assert ordered == (["c", "b", "a"] if reverse else ["b", "c", "a"])
+
+
 @given(st.lists(st.one_of(st.integers(0, 3), st.sampled_from(list(Missing))), max_size=30), st.booleans())
 def test_equal_rows_keep_their_place(values: list[int | Missing], reverse: bool) -> None:
     rows = [process(pid, read_bytes_per_s=value) for pid, value in enumerate(values)]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from iodash.columns.processes import command_text, label
 from iodash.formatting.cells import crop
-from iodash.formatting.units import byte_amount
-from iodash.model.missing import Missing
+from iodash.formatting.units import DASH, byte_amount
 from iodash.ui.panels.job_rows import member_part, member_words
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def value_cell(row: ProcessRow, column: Column[ProcessRow], units: Units) -> Pie
     key = column.key
     value = column.value(row)
     text = column.text(value, units)
-    if isinstance(value, Missing) or value is None:
+    if text == DASH:
         return text, "quiet"
     if key == "gpus" and row.gpus_guessed:
         return text + "?", "quiet"
