@@ -73,6 +73,16 @@ async def test_what_the_footer_says_of_a_row_is_not_cut(size: tuple[int, int]) -
         assert len(it.pids()) == rows + (size[0] <= 80)
 
 
+async def test_the_footer_explains_each_dash_of_a_row_that_reads() -> None:
+    small_files = replace(UNCOUNTED, cache_hit_percent=Missing.NO_IO, logical_read_bytes_per_s=5e6)
+    async with stage(size=(120, 30)) as it:
+        await it.give(frame(processes=(small_files, *crowd(30))))
+        await it.press("down")
+        said = " ".join(" ".join(it.screen()[-2:]).split())
+        assert "CACHE% of 41200: storage gave more than its read calls asked for" in said
+        assert "turns it on for new processes" in said
+
+
 async def test_a_terminal_too_low_for_two_lines_of_footer_cuts_it() -> None:
     async with stage(size=(60, 15)) as it:
         await it.give(frame(processes=(UNCOUNTED, *crowd(30))))

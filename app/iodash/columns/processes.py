@@ -122,7 +122,8 @@ PROCESS_COLUMNS: tuple[Column[ProcessRow], ...] = (
         "%",
         6,
         percent,
-        "Share of its read bytes that did not come from storage. A dash for mapped files and FUSE.",
+        "Share of the bytes it read by calls that did not come from storage. A dash where storage gave more than they "
+        "asked for (whole pages, read-ahead, mapped files), and for FUSE.",
         keep=40,
     ),
     Column(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from iodash.columns.devices import LOUD_STATES
 from iodash.formatting.units import count, milliseconds
-from iodash.model.missing import Missing
+from iodash.model.missing import Missing, or_zero
 from iodash.model.remedies import SEE_INTO_OTHERS, see_into_others
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Sequence
 
     from iodash.columns import Column
     from iodash.model.frame import DeviceRow, ProcessRow
@@ -30,9 +30,12 @@ _GENERAL: dict[Missing, str] = {
     Missing.NOT_MEASURED: "not measured in this frame; rows in sight have it in the next one",
 }
 
+_READ_NOTHING = "it read nothing by read calls"
+_FETCHED_MORE = "storage gave more than its read calls asked for: whole pages, read-ahead or mapped files"
+
 _SPECIAL: dict[tuple[str, Missing], str] = {
     ("io_delay_percent", Missing.OFF): "off; sysctl kernel.task_delayacct=1 turns it on for new processes",
-    ("cache_hit_percent", Missing.NO_IO): "it read nothing by read calls",
+    ("cache_hit_percent", Missing.NO_IO): _READ_NOTHING,
     ("cache_hit_percent", Missing.UNSUPPORTED): "it reads from FUSE, whose bytes never show",
 }
 
@@ -42,19 +45,41 @@ def explain(key: str, reason: Missing) -> str:
     return _SPECIAL.get((key, reason)) or _GENERAL[reason]
 
 
-def process_reason(row: ProcessRow, columns: Iterable[Column[ProcessRow]], host: Host) -> str:
-    """What the footer says of a selected process: the first missing number of `columns`, most important first."""
-    missing = [
-        (column, reason)
-        for column in columns
-        if (reason := column.missing(row)) is not None and reason is not Missing.NO_DRIVER
-    ]
-    if not missing:
-        return ""
-    column, reason = max(missing, key=lambda pair: pair[0].keep)
-    forbidden = reason is Missing.NO_PERMISSION
-    words = f"no permission: {see_into_others(host)}" if forbidden else explain(column.key, reason)
-    return f"{column.heading} of {row.pid}: {words}"
+def process_reason(
+    row: ProcessRow,
+    columns: Sequence[Column[ProcessRow]],
+    host: Host,
+    *,
+    of: str = "",
+    sorted_by: Collection[str] = (),
+) -> str:
+    """What the footer says of a selected row: why values are missing, those that share a reason together.
+
+    Args:
+        row: a process, or a job as if it were one.
+        columns: those on screen, left to right.
+        host: where iodash runs, and with what rights.
+        of: what stands behind the first headings, such as `` of 4120``.
+        sorted_by: the keys of the sorted columns; what is nearest to them is said first.
+    """
+    marked = [at for at, column in enumerate(columns) if column.key in sorted_by] or [0]
+    missing: dict[str, list[int]] = {}
+    for at in sorted(range(len(columns)), key=lambda at: min(abs(at - mark) for mark in marked)):
+        reason = columns[at].missing(row)
+        if reason is not None and reason is not Missing.NO_DRIVER:
+            missing.setdefault(_words(row, columns[at].key, reason, host), []).append(at)
+    sentences: list[str] = []
+    for words, places in missing.items():
+        headings = ", ".join(columns[at].heading for at in sorted(places))
+        sentences.append(f"{headings}{'' if sentences else of}: {words}")
+    return ". ".join(sentences)
+
+
+def _words(row: ProcessRow, key: str, reason: Missing, host: Host) -> str:
+    if reason is Missing.NO_PERMISSION:
+        return f"no permission: {see_into_others(host)}"
+    words = explain(key, reason)
+    return _FETCHED_MORE if words == _READ_NOTHING and or_zero(row.read_bytes_per_s) > 0 else words
 
 
 def device_reason(row: DeviceRow) -> str:

@@ -46,4 +46,33 @@ def test_a_state_that_is_not_known_has_its_reason() -> None:
 def test_what_may_not_be_read_has_the_remedy_of_this_host(host: dict[str, Any], remedy: str) -> None:
     row = process(1, read_bytes_per_s=Missing.NO_PERMISSION)
     columns = [column for column in PROCESS_COLUMNS if column.key in PROCESS_RATES]
-    assert process_reason(row, columns, Host("n", "6", **host)) == f"READ/s of 1: no permission: {remedy}"
+    assert process_reason(row, columns, Host("n", "6", **host), of=" of 1") == f"READ/s of 1: no permission: {remedy}"
+
+
+HOST = Host("n", "6")
+SHOWN = [column for column in PROCESS_COLUMNS if column.key in PROCESS_RATES]
+
+
+def test_every_dash_is_explained_the_nearest_to_the_sorted_column_first() -> None:
+    row = process(7, cache_hit_percent=Missing.NO_IO, io_delay_percent=Missing.OFF, state=Missing.NEW)
+    cached, delay = "CACHE%{}: it read nothing by read calls", "IO%{}: off; sysctl kernel.task_delayacct=1 turns it on"
+    by_reads = process_reason(row, SHOWN, HOST, of=" of 7", sorted_by=("read_bytes_per_s", "write_bytes_per_s"))
+    state, first, second = by_reads.split(". ")
+    assert state == "S of 7: first seen in this frame; the next one has it"
+    assert first == cached.format("")
+    assert second.startswith(delay.format(""))
+    by_delay = process_reason(row, SHOWN, HOST, of=" of 7", sorted_by=("io_delay_percent",))
+    assert by_delay.startswith(delay.format(" of 7"))
+    assert by_delay.split(". ")[1] == cached.format("")
+
+
+def test_columns_that_share_a_reason_share_a_sentence() -> None:
+    hidden: dict[str, Any] = dict.fromkeys(("read_bytes_per_s", "write_bytes_per_s", "cache_hit_percent"), Missing.OFF)
+    row = process(7, gpus=Missing.NO_DRIVER, **hidden)
+    words = process_reason(row, SHOWN, HOST, of=" of 7", sorted_by=("cpu_percent",))
+    assert words == "READ/s, WRITE/s, CACHE% of 7: switched off in the kernel"
+
+
+def test_a_process_that_reads_is_not_said_to_read_nothing() -> None:
+    row = process(7, read_bytes_per_s=32768.0, logical_read_bytes_per_s=30000.0, cache_hit_percent=Missing.NO_IO)
+    assert process_reason(row, SHOWN, HOST).startswith("CACHE%: storage gave more than its read calls asked for")

@@ -259,9 +259,16 @@ class ProcessesPanel(TablePanel["TableRow"]):
         row = self._table.selected
         if row is None or self._shown is None:
             return ""
-        if isinstance(row, JobGroup):
-            return sum_words(row, is_open=self._jobs.is_open(row))
-        return process_reason(row, [BY_KEY[key] for key in self._table.fitting_keys], self._shown[0].host)
+        process = row.total if isinstance(row, JobGroup) else row
+        missing = process_reason(
+            process,
+            [BY_KEY[key] for key in self._table.fitting_keys],
+            self._shown[0].host,
+            of="" if isinstance(row, JobGroup) else f" of {row.pid}",
+            sorted_by=self._sorted_by().keys,
+        )
+        words = sum_words(row, is_open=self._jobs.is_open(row)) if isinstance(row, JobGroup) else ""
+        return ". ".join(filter(None, (words, missing)))
 
     # What the user switches
 
