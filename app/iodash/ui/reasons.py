@@ -59,7 +59,7 @@ def process_reason(
         row: a process, or a job as if it were one.
         columns: those on screen, left to right.
         host: where iodash runs, and with what rights.
-        of: what stands behind the first headings, such as `` of 4120``.
+        of: what stands behind the first headings, such as ` of 4120`.
         sorted_by: the keys of the sorted columns; what is nearest to them is said first.
     """
     marked = [at for at, column in enumerate(columns) if column.key in sorted_by] or [0]
