@@ -24,6 +24,7 @@ def stat_file(
     state: str = "S",
     ppid: int = 1,
     flags: int = 0x400000,
+    minor_faults: int = 10,
     major_faults: int = 0,
     reaped: tuple[int, int, int, int] = (0, 0, 0, 0),
     cpu: int = 0,
@@ -38,7 +39,7 @@ def stat_file(
     """/proc/PID/stat with the 52 fields of proc(5)."""
     child_minor, child_major, child_user, child_system = reaped
     fields = [
-        *(state, ppid, pid, pid, 0, -1, flags, 10, child_minor, major_faults, child_major, cpu, 0),
+        *(state, ppid, pid, pid, 0, -1, flags, minor_faults, child_minor, major_faults, child_major, cpu, 0),
         *(child_user, child_system, 20, nice, threads, 0, start, 1 << 20, resident, 1 << 60, code),
         *(code + 1, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, policy, delay, 0, 0, 1, 2, 3, 4, 5, 6, 7, 0),
     ]

@@ -225,6 +225,36 @@ def test_a_child_that_comes_and_goes_between_two_looks_does_not_show(actor: Acto
     assert watch.look()[actor.pid].write_bytes_total == 0
 
 
+_THREADS = """
+import threading
+file = os.open({path!r}, os.O_RDONLY | os.O_DIRECT)
+for i in range({count}):
+    thread = threading.Thread(target=os.preadv, args=(file, [block], i * MIB)); thread.start(); thread.join()
+    if i % 4 == 3: subprocess.run({child!r})
+"""
+
+
+def test_threads_that_end_beside_a_small_child_read_for_their_process(actor: Actor, watch: Watch, disk: Path) -> None:
+    path = str(disk)
+    actor.do(f"os.close(write({path!r}, 40)); forget({path!r}); subprocess.run(['/bin/true'])")
+    watch.look()
+    for _ in range(5):
+        actor.do(f"exec({_THREADS.format(path=path, count=8, child=['/bin/true'])!r})")
+        assert watch.amounts(actor.pid)["read"] == pytest.approx(8 * MIB, abs=NOISE)
+    assert watch.look()[actor.pid].read_bytes_total == pytest.approx(40 * MIB, abs=5 * NOISE)
+
+
+def test_an_unseen_child_that_may_have_read_it_all_leaves_it_open(actor: Actor, watch: Watch, disk: Path) -> None:
+    path = str(disk)
+    actor.do(f"os.close(write({path!r}, 40)); forget({path!r}); subprocess.run(['/bin/true'])")
+    watch.look()
+    reader = ["dd", f"if={path}", "of=/dev/null", "bs=1M", "iflag=direct", "status=none"]
+    actor.do(f"exec({_THREADS.format(path=path, count=8, child=reader)!r})")
+    row = watch.look()[actor.pid]
+    assert row.read_bytes_per_s is Missing.NOT_MEASURED
+    assert row.read_bytes_total == 0
+
+
 def test_hundreds_of_short_lived_processes_a_second(actor: Actor, watch: Watch) -> None:
     loop = subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"])
     try:

@@ -213,8 +213,9 @@ class StatCounters:
     """The fields of /proc/PID/stat that iodash uses, with the moment they were read.
 
     Ticks are clock ticks. `reaped` holds the four counters that change when the process waits for a child
-    (cminflt, cmajflt, cutime, cstime). `io_delay_ticks` stays 0 while kernel.task_delayacct is 0. `previous_read_at` is
-    the moment of the last reading that still showed the counters of the reading before this one; 0 when unknown.
+    (cminflt, cmajflt, cutime, cstime). `minor_faults` are page faults that needed no storage. `io_delay_ticks` stays 0
+    while kernel.task_delayacct is 0. `previous_read_at` is the moment of the last reading that still showed the
+    counters of the reading before this one; 0 when unknown.
     """
 
     read_at: float
@@ -227,14 +228,30 @@ class StatCounters:
     io_delay_ticks: int
     reaped: tuple[int, int, int, int]
     previous_read_at: float = 0.0
+    minor_faults: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LiveThreads:
+    """What the live threads of a process tell of those that have ended and of its children.
+
+    `io` is the sum over the live threads alone. The page faults of all threads that have ended lie between
+    `ended_faults_least` and `ended_faults_most`, which differ where the process ran while it was read. `reaped` are the
+    counters of the children that it had waited for when everything else had been read.
+    """
+
+    io: IoCounters
+    ended_faults_least: int = 0
+    ended_faults_most: int = 0
+    reaped: tuple[int, int, int, int] = (0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessCounters:
     """One process (or thread). The same object in two samples means that nothing of it was seen to change.
 
-    `io` is why not, where /proc/PID/io can't be read. `live_threads_io` is the sum over the live threads alone, read
-    only when the process may have waited for a child, to tell its own bytes from the child's.
+    `io` is why not, where /proc/PID/io can't be read. `live_threads` are read only when the process may have waited for
+    a child, to tell its own bytes from the child's.
     """
 
     key: ProcessKey
@@ -246,7 +263,7 @@ class ProcessCounters:
     start_time: float
     io: IoCounters | Missing
     stat: StatCounters | Missing
-    live_threads_io: IoCounters | None = None
+    live_threads: LiveThreads | None = None
     cgroup: Text = ""
     container: str | None = None
     io_priority: Text = ""

@@ -11,7 +11,9 @@ from iodash.sampling.gpu_use import gpu_uses
 from iodash.sampling.own_io import (
     NOTHING,
     Amounts,
+    Lost,
     amounts,
+    first_ended_faults,
     first_foreign,
     lost_children,
     own_growth,
@@ -42,13 +44,13 @@ class Interval:
         self.seconds = seconds
         self.born_after = old.time - (BIRTH_MARGIN_S if old.threads == new.threads else 0.0)
         self.uses, self.others = gpu_uses(new.gpu_driver, gpus)
-        self._lost: Mapping[int, Amounts] | None = None
+        self._lost: Mapping[int, Lost] | None = None
 
-    def lost_children(self, pid: int) -> Amounts:
-        """The last counters of the children of `pid` that vanished meanwhile."""
+    def lost_children(self, pid: int) -> Lost:
+        """What was last known of the children of `pid` that vanished meanwhile."""
         if self._lost is None:
             self._lost = lost_children(self.old, self.new)
-        return self._lost.get(pid, NOTHING)
+        return self._lost.get(pid, Lost())
 
     def what_all_share(self) -> tuple[object, ...]:
         """Rows of quiet processes stay the same only while this does."""
@@ -59,10 +61,11 @@ class Track:
     """A process from frame to frame: its newest row, and the totals since it was first seen.
 
     `row` may be given out again as long as the same `counters` object comes and it is `quiet`. `foreign` is how much of
-    the io counters is not of the live threads.
+    the io counters is not of the live threads, `ended_faults` how many page faults its ended threads may have had, both
+    when the live threads were last read.
     """
 
-    __slots__ = ("counters", "foreign", "key", "quiet", "read_total", "row", "write_total")
+    __slots__ = ("counters", "ended_faults", "foreign", "key", "quiet", "read_total", "row", "write_total")
 
     row: ProcessRow
 
@@ -70,8 +73,13 @@ class Track:
         self.key = new.key
         self.counters: ProcessCounters | None = None
         self.foreign = NOTHING if old is None else first_foreign(old)
+        self.ended_faults = first_ended_faults(old)
         self.quiet = False
         self.read_total = self.write_total = 0
+
+    def begin(self, new: ProcessCounters) -> None:
+        """Counts from `new` on."""
+        self.foreign, self.ended_faults = first_foreign(new), first_ended_faults(new)
 
     def stays(self, now: ProcessCounters, interval: Interval) -> bool:
         """Whether the row of the frame before is that of this frame too, as far as the process itself goes."""
@@ -82,12 +90,14 @@ class Track:
         """Takes what the process did in the interval. `old` is None where the sample before doesn't have it."""
         unseen = old is None and self.counters is not None
         born = old is None and not unseen and new.start_time >= interval.born_after
-        grown = _growth(interval, self, self.counters if unseen else old, new, born=born)
+        grown, known = _growth(interval, self, self.counters if unseen else old, new, born=born)
         if not isinstance(grown, Missing):
             self.read_total += grown[_READ]
             self.write_total += grown[_WRITTEN]
             if unseen:
                 grown = Missing.NEW
+            elif not known:
+                grown = Missing.NOT_MEASURED
         use = interval.uses.get(new.key.pid, interval.others)
         self.row = _make_row(interval, self, new, grown, _timing(interval, old, new, born=born), use)
         self.counters = new
@@ -96,31 +106,36 @@ class Track:
 
 def _growth(
     interval: Interval, track: Track, old: ProcessCounters | None, new: ProcessCounters, *, born: bool
-) -> Amounts | Missing:
-    """What the process itself read and wrote in the frame; its children's part is kept out of it."""
+) -> tuple[Amounts | Missing, bool]:
+    """What the process itself read and wrote in the frame; its children's part is kept out of it.
+
+    Second, whether that is all: where its threads and its children can't be told apart it is what is sure.
+    """
     if isinstance(new.io, Missing):
-        return new.io
+        return new.io, True
     before: IoCounters | None = None
     if old is not None:
         if isinstance(old.io, Missing):
-            track.foreign = first_foreign(new)
-            return Missing.NEW
+            track.begin(new)
+            return Missing.NEW, True
         if old.io is new.io:
-            return NOTHING
+            return NOTHING, True
         before = old.io
     elif not born:
-        track.foreign = first_foreign(new)
-        return Missing.NEW
+        track.begin(new)
+        return Missing.NEW, True
     start = NOTHING if before is None else amounts(before)
     now = amounts(new.io)
     grown = _difference(start, now)
     if grown is None:
-        track.foreign = first_foreign(new)
-        return Missing.RESET
-    if not new.key.tid and reaped(old) != reaped(new):
-        lost = interval.lost_children(new.key.pid)
-        grown, track.foreign = own_growth(start, now, new.live_threads_io, track.foreign, lost)
-    return grown
+        track.begin(new)
+        return Missing.RESET, True
+    if new.key.tid or reaped(old) == reaped(new):
+        return grown, True
+    lost = interval.lost_children(new.key.pid)
+    own = own_growth(start, now, new.live_threads, track.foreign, track.ended_faults, lost, reaped(old))
+    track.foreign, track.ended_faults = own.foreign, own.ended_faults
+    return own.grown, own.known
 
 
 def _difference(old: Amounts, new: Amounts) -> Amounts | None:

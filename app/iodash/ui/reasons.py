@@ -32,8 +32,11 @@ _GENERAL: dict[Missing, str] = {
 
 _READ_NOTHING = "it read nothing by read calls"
 _FETCHED_MORE = "storage gave more than its read calls asked for: whole pages, read-ahead or mapped files"
+_MIXED = "not measured in this frame, or what its ended threads and its children did can't be told apart"
 
 _SPECIAL: dict[tuple[str, Missing], str] = {
+    ("read_bytes_per_s", Missing.NOT_MEASURED): _MIXED,
+    ("write_bytes_per_s", Missing.NOT_MEASURED): _MIXED,
     ("io_delay_percent", Missing.OFF): "off; sysctl kernel.task_delayacct=1 turns it on for new processes",
     ("cache_hit_percent", Missing.NO_IO): _READ_NOTHING,
     ("cache_hit_percent", Missing.UNSUPPORTED): "it reads from FUSE, whose bytes never show",

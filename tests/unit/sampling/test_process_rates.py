@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodash.model.missing import Missing
-from iodash.model.sample import GpuDriver, GpuProcess, IoCounters, ProcessCounters, ProcessKey, StatCounters
+from iodash.model.sample import (
+    GpuDriver,
+    GpuProcess,
+    IoCounters,
+    LiveThreads,
+    ProcessCounters,
+    ProcessKey,
+    StatCounters,
+)
 from iodash.sampling.gpus import GpuRates
 from iodash.sampling.processes import ProcessRates
 from tests.gpu_counters import gpu_counters
@@ -240,9 +248,22 @@ def test_no_time_gives_no_rate() -> None:
 # --- children ---------------------------------------------------------------------------------------------------------
 
 
-def reaping(at: float, total: int, live: int | None, *, reaps: int, pid: int = 50) -> ProcessCounters:
-    live_io = None if live is None else io(0, live)
-    return process(pid, io=io(0, total), live_threads_io=live_io, stat=stat(at, reaped=(reaps, 0, 0, 0)))
+def reaping(
+    at: float,
+    total: int,
+    live: int | None,
+    *,
+    reaps: int,
+    ended: int | tuple[int, int] = 0,
+    ticks: int = 0,
+    major: int = 0,
+    pid: int = 50,
+) -> ProcessCounters:
+    """A process whose children have had `reaps` minor faults, and whose ended threads have had `ended`."""
+    least, most = ended if isinstance(ended, tuple) else (ended, ended)
+    used = (reaps, major, 0, ticks)
+    threads = None if live is None else LiveThreads(io(0, live), least, most, used)
+    return process(pid, io=io(0, total), live_threads=threads, stat=stat(at, reaped=used))
 
 
 def child(written: int, pid: int = 60) -> ProcessCounters:
@@ -332,6 +353,74 @@ def test_a_child_that_is_still_there_is_not_taken_out() -> None:
 def test_a_process_born_in_the_frame_is_not_credited_with_its_child_either() -> None:
     born = replace(reaping(2, MIB + 10, live=10, reaps=3), start_time=BOOT + 1.5)
     assert last(sample(1), sample(2, born)).write_bytes_per_s == 10
+
+
+# --- threads that have ended, beside children ------------------------------------------------------------------------
+
+
+def parent(written: int = 0) -> ProcessCounters:
+    return process(io=io(0, written), stat=stat(1))
+
+
+def test_what_ended_threads_did_is_the_processs_own_when_its_child_can_have_done_nothing() -> None:
+    row = last(sample(1, parent(100)), sample(2, reaping(2, 100 + 10 * MIB, live=100, ended=12, reaps=50)))
+    assert row.write_bytes_per_s == row.write_bytes_total == 10 * MIB
+
+
+def test_it_stays_so_from_child_to_child() -> None:
+    made = rows(
+        sample(1, parent()),
+        sample(2, reaping(2, 10 * MIB, live=0, ended=12, reaps=50)),
+        sample(3, reaping(3, 30 * MIB, live=0, ended=30, reaps=150, ticks=1)),
+    )
+    assert [found[50].write_bytes_per_s for found in made] == [10 * MIB, 20 * MIB]
+
+
+def test_without_an_ended_thread_even_the_smallest_child_keeps_its_own() -> None:
+    made = rows(
+        sample(1, parent()),
+        sample(2, reaping(2, 10 * MIB, live=MIB, ended=12, reaps=50)),
+        sample(3, reaping(3, 30 * MIB, live=2 * MIB, ended=12, reaps=100)),
+        sample(4, reaping(4, 50 * MIB, live=3 * MIB, ended=(9, 15), reaps=150)),
+        sample(5, reaping(5, 70 * MIB, live=4 * MIB, ended=(15, 15), reaps=200)),
+    )
+    assert [found[50].write_bytes_per_s for found in made] == [10 * MIB, MIB, MIB, MIB]
+
+
+@pytest.mark.parametrize("use", [{"reaps": 257}, {"reaps": 1, "ticks": 2}, {"reaps": 1, "major": 1}])
+def test_where_ended_threads_or_a_child_may_have_done_it_nobody_is_credited(use: dict[str, int]) -> None:
+    row = last(sample(1, parent(100)), sample(2, reaping(2, 100 + 10 * MIB, live=150, ended=12, **use)))
+    assert row.write_bytes_per_s is row.read_bytes_per_s is Missing.NOT_MEASURED
+    assert row.write_bytes_total == 50
+
+
+def test_bounds_that_lie_close_together_are_a_number() -> None:
+    row = last(sample(1, parent()), sample(2, reaping(2, 10 * MIB, live=9 * MIB + MIB // 2, ended=12, reaps=900)))
+    assert row.write_bytes_per_s == 9 * MIB + MIB // 2
+
+
+def test_what_was_seen_of_a_child_is_its_own_and_only_its_rest_is_weighed() -> None:
+    seen = process(60, io=io(0, 20 * MIB), stat=stat(1, ppid=50, minor_faults=900, major_faults=2, cpu_ticks=40))
+    other = process(61, io=io(0, MIB), stat=stat(1, ppid=50, minor_faults=90, reaped=(10, 1, 2, 3)))
+    use: dict[str, Any] = {"reaps": 1100, "major": 3, "ticks": 46}
+    row = last(sample(1, parent(), seen, other), sample(2, reaping(2, 31 * MIB, live=0, ended=12, **use)))
+    assert row.write_bytes_per_s == 10 * MIB
+
+
+def test_a_child_that_went_on_after_it_was_seen_is_not_credited_to_its_parent() -> None:
+    seen = process(60, io=io(0, 20 * MIB), stat=stat(1, ppid=50, minor_faults=900, cpu_ticks=40))
+    row = last(sample(1, parent(), seen), sample(2, reaping(2, 31 * MIB, live=0, ended=12, reaps=950, ticks=60)))
+    assert row.write_bytes_per_s is Missing.NOT_MEASURED
+    assert row.write_bytes_total == 0
+
+
+def test_threads_that_ended_before_iodash_began_are_no_sign() -> None:
+    made = rows(
+        sample(1, reaping(1, 50 * MIB, live=0, ended=12, reaps=50)),
+        sample(2, reaping(2, 60 * MIB, live=0, ended=12, reaps=100)),
+        sample(3, reaping(3, 70 * MIB, live=0, ended=13, reaps=150)),
+    )
+    assert [found[50].write_bytes_per_s for found in made] == [0, 10 * MIB]
 
 
 # --- GPUs -------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodash.model.sample import IoCounters
-from iodash.sources.local.process_files import add_io, live_threads_io, parse_io, parse_stat, read_file
+from iodash.sources.local.process_files import add_io, live_threads, parse_io, parse_stat, read_file
 from tests.fake_processes import add_process, io_file, put, stat_file
 
 COUNTER = st.integers(0, 2**64 - 1)
@@ -59,13 +59,14 @@ def test_an_old_kernels_shorter_line_is_enough() -> None:
 
 def test_live_threads_are_summed_and_vanished_ones_left_out(tmp_path: Path) -> None:
     directory = add_process(tmp_path, 9)
-    put(directory / "task" / "9", io=io_file(1, 2, 3, 4, 5, 6, 7))
-    put(directory / "task" / "10", io=io_file(10, 20, 30, 40, 50, 60, 70))
+    put(directory / "task" / "9", io=io_file(1, 2, 3, 4, 5, 6, 7), stat=stat_file(9, major_faults=3))
+    put(directory / "task" / "10", io=io_file(10, 20, 30, 40, 50, 60, 70), stat=stat_file(10))
     (directory / "task" / "11").mkdir()
-    assert live_threads_io(str(directory)) == IoCounters(11, 22, 33, 44, 55, 66, 77)
+    put(directory / "task" / "12", io=io_file(1))
+    assert live_threads(str(directory)) == (IoCounters(11, 22, 33, 44, 55, 66, 77), 10 + 3 + 10)
     put(directory / "task" / "10", io=b"nonsense")
-    assert live_threads_io(str(directory)) is None
-    assert live_threads_io(str(tmp_path / "12")) is None
+    assert live_threads(str(directory)) is None
+    assert live_threads(str(tmp_path / "12")) is None
     assert add_io([]) == IoCounters(0, 0, 0, 0, 0, 0, 0)
 
 

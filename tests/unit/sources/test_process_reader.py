@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from iodash.model.missing import Missing
-from iodash.model.sample import Host, IoCounters, ProcessKey
+from iodash.model.sample import Host, IoCounters, LiveThreads, ProcessKey
 from iodash.sources import Demand
 from iodash.sources.local import beside as beside_module
 from iodash.sources.local import names as names_module
 from iodash.sources.local.pace import IDLE_TURNS, SEARCH_TURNS
+from iodash.sources.local.process_files import live_threads
 from iodash.sources.local.processes import ACTIVE_TURNS, ProcessReader
 from iodash.sources.local.tracked import Budget
 from iodash.sources.local.users import UserNames
@@ -487,18 +488,44 @@ def test_live_threads_are_read_when_a_child_was_waited_for(tmp_path: Path, make:
     directory = add_process(tmp_path, 42)
     put(directory / "task" / "42", io=io_file(5))
     reader = make()
-    assert reader.read()[42].live_threads_io is None
-    put(directory, io=io_file(1000), stat=stat_file(42, reaped=(3, 0, 0, 0)))
-    assert reader.read()[42].live_threads_io == IoCounters(5, 0, 0, 0, 0, 0, 0)
+    assert reader.read()[42].live_threads is None
+    put(directory, io=io_file(1000), stat=stat_file(42, minor_faults=17, reaped=(3, 0, 0, 0)))
+    assert reader.read()[42].live_threads == LiveThreads(IoCounters(5, 0, 0, 0, 0, 0, 0), 7, 7, (3, 0, 0, 0))
     put(directory, io=io_file(1010))
-    assert reader.read()[42].live_threads_io is None
+    assert reader.read()[42].live_threads is None
+
+
+def test_a_process_that_ends_while_its_threads_are_read_tells_what_it_told(
+    tmp_path: Path, make: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = add_process(tmp_path, 42)
+    reader = make()
+    reader.read()
+    put(directory, io=io_file(1000), stat=stat_file(42, minor_faults=17, reaped=(3, 0, 0, 0)))
+
+    def read_and_end(folder: str) -> tuple[IoCounters, int] | None:
+        found = live_threads(folder)
+        put(directory, stat=b"")
+        return found
+
+    monkeypatch.setattr("iodash.sources.local.tracked.live_threads", read_and_end)
+    assert reader.read()[42].live_threads == LiveThreads(IoCounters(0, 0, 0, 0, 0, 0, 0), 7, 7, (3, 0, 0, 0))
+
+
+def test_threads_that_may_not_be_read_are_left_out(tmp_path: Path, make: Callable[..., Reader]) -> None:
+    directory = add_process(tmp_path, 42)
+    put(directory / "task" / "42", io=b"nonsense")
+    put(directory, io=io_file(1000), stat=stat_file(42, reaped=(3, 0, 0, 0)))
+    assert make().read()[42].live_threads is None
 
 
 def test_who_has_had_children_before_is_read_with_its_threads_at_first_sight(
     tmp_path: Path, make: Callable[..., Reader]
 ) -> None:
     put(add_process(tmp_path, 42), io=io_file(1000), stat=stat_file(42, reaped=(3, 0, 0, 0)))
-    assert make().read()[42].live_threads_io == IoCounters(0, 0, 0, 0, 0, 0, 0)
+    found = make().read()[42].live_threads
+    assert found is not None
+    assert found.io == IoCounters(0, 0, 0, 0, 0, 0, 0)
 
 
 def test_threads_have_rows_by_their_own_numbers(tmp_path: Path, make: Callable[..., Reader]) -> None:

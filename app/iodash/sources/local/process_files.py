@@ -20,7 +20,7 @@ _POLICIES = {b"1": "rt", b"2": "rt", b"5": "idle"}  # SCHED_FIFO, SCHED_RR, SCHE
 
 # Positions after the name, whose brackets end field 2 of proc(5).
 _STATE, _PPID, _TASK_FLAGS = 0, 1, 6
-_CHILD_MINOR, _MAJOR, _CHILD_MAJOR = 8, 9, 10
+_MINOR, _CHILD_MINOR, _MAJOR, _CHILD_MAJOR = 7, 8, 9, 10
 _USER, _SYSTEM, _CHILD_USER, _CHILD_SYSTEM = 11, 12, 13, 14
 _NICE, _THREADS, _START, _RESIDENT, _START_CODE = 16, 17, 19, 21, 23
 _POLICY, _IO_DELAY, _ARGUMENTS = 38, 39, 45
@@ -89,6 +89,7 @@ def parse_stat(raw: bytes, read_at: float, previous_read_at: float = 0.0) -> Pro
                 int(fields[_CHILD_SYSTEM]),
             ),
             previous_read_at,
+            int(fields[_MINOR]),
         ),
     )
 
@@ -130,18 +131,28 @@ def read_file(path: str, size: int = _BLOCK) -> bytes:
         os.close(descriptor)
 
 
-def live_threads_io(directory: str) -> IoCounters | None:
-    """The sum over the live threads of a process, which leaves out exited threads and children it has waited for.
+def live_threads(directory: str) -> tuple[IoCounters, int] | None:
+    """The sums over the live threads of a process of what they read and wrote and of their page faults.
 
-    None when it can't be read. `directory` is /proc/PID.
+    Exited threads and the children that it has waited for are left out. None when it can't be read. `directory` is
+    /proc/PID.
     """
     found: list[IoCounters] = []
+    faults = 0
     try:
         for thread in os.listdir(f"{directory}/task"):
             try:
-                found.append(parse_io(read_file(f"{directory}/task/{thread}/io")))
+                io = parse_io(read_file(f"{directory}/task/{thread}/io"))
+                stat = parse_stat(read_file(f"{directory}/task/{thread}/stat"), 0.0)
             except (FileNotFoundError, ProcessLookupError):
                 continue
+            found.append(io)
+            faults += page_faults(stat.counters)
     except (OSError, ValueError):
         return None
-    return add_io(found)
+    return add_io(found), faults
+
+
+def page_faults(stat: StatCounters) -> int:
+    """Page faults of both kinds; those of a process go on counting its threads that have ended."""
+    return stat.minor_faults + stat.major_faults

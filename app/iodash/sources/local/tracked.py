@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from iodash.formatting.safe_text import safe_text
 from iodash.model.missing import Missing, Text
-from iodash.model.sample import IoCounters, ProcessCounters, ProcessKey
+from iodash.model.sample import IoCounters, LiveThreads, ProcessCounters, ProcessKey
 from iodash.sources.descriptors import EXHAUSTED
-from iodash.sources.local.process_files import live_threads_io, open_file, parse_io, parse_stat
+from iodash.sources.local.process_files import live_threads, open_file, page_faults, parse_io, parse_stat
 
 if TYPE_CHECKING:
     from iodash.sources.local.names import Identity
@@ -95,7 +95,7 @@ class Tracked:
         self.named_program: tuple[bytes, bytes, bytes] | None = None
         self.io_priority: Text = Missing.NOT_MEASURED
         self.reads_fuse = False
-        self.live: IoCounters | None = None
+        self.live: LiveThreads | None = None
         self.active_until = 0
         self.stat_read_at = self.asked_at = 0.0
         self.wants_stat_fd = False
@@ -187,10 +187,22 @@ class Tracked:
         return before
 
     def _read_live(self) -> None:
-        """Reads the live threads, then the whole again, so that a child whose end the stat file told is in it."""
-        if isinstance(self.io, IoCounters):
-            self.live = live_threads_io(self.directory)
-            self.take_io(self.read_io())
+        """Reads the live threads, then the whole again, so that a child whose end the stat file told is in it.
+
+        Another child may have ended meanwhile: what all in the whole have used, the stat file tells when read last.
+        """
+        if not isinstance(self.io, IoCounters):
+            return
+        threads, before = live_threads(self.directory), self.stat.counters
+        self.take_io(self.read_io())
+        if threads is None:
+            return
+        try:
+            after = parse_stat(self._read_stat(), 0.0).counters
+        except (OSError, ValueError):
+            after = before  # it is gone, as the next sweep will find
+        io, faults = threads
+        self.live = LiveThreads(io, page_faults(before) - faults, page_faults(after) - faults, after.reaped)
 
     def _read_stat(self) -> bytes:
         if self.stat_fd >= 0:
@@ -218,7 +230,7 @@ class Tracked:
             start_time=boot_time + stat.start_ticks / clock_ticks,
             io=self.io,
             stat=stat.counters,
-            live_threads_io=self.live,
+            live_threads=self.live,
             cgroup="" if identity is None else identity.cgroup,
             container=None if identity is None else identity.container,
             io_priority=self.io_priority,
