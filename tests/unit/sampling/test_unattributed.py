@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from iodash.model.missing import Number
 
 
+MIB = 1 << 20
+
+
 def disk(read: Number = 0.0, written: Number = 0.0, **values: Any) -> DeviceRow:
     texts: dict[str, Any] = {"state": "ok", "state_reason": "", "mounts": (), "backed_by": ()}
     known: dict[str, Any] = {
@@ -40,8 +43,10 @@ def disk(read: Number = 0.0, written: Number = 0.0, **values: Any) -> DeviceRow:
     return DeviceRow(**known)
 
 
-def worker(read: int = 0, written: int = 0, cancelled: int = 0, pid: int = 7) -> ProcessRow:
-    old = process_counters(pid)
+def worker(
+    read: int = 0, written: int = 0, cancelled: int = 0, pid: int = 7, *, kernel_thread: bool = False
+) -> ProcessRow:
+    old = process_counters(pid, kernel_thread=kernel_thread)
     new = replace(old, io=IoCounters(0, 0, 0, 0, read, written, cancelled))
     return ProcessRates().rows(sample(1, old), sample(2, new), 1.0, ())[0]
 
@@ -118,6 +123,117 @@ def test_the_balance_is_never_more_than_what_is_dirty() -> None:
     keeper = Unattributed()
     row(worker(written=1000), keeper=keeper, dirty=100)
     assert row(worker(), devices=(disk(written=600.0),), keeper=keeper).write_bytes_per_s == 500
+
+
+def test_what_lies_dirty_all_the_time_explains_no_write() -> None:
+    keeper = Unattributed()
+    lies: dict[str, Any] = {"dirty_before": 200 * MIB, "dirty": 200 * MIB, "keeper": keeper}
+    found = [row(worker(), devices=(disk(written=amount * MIB),), **lies) for amount in (15.0, 17.0, 8.0)]
+    assert [one.write_bytes_per_s for one in found] == [15 * MIB, 17 * MIB, 8 * MIB]
+    assert [one.reasons for one in found] == [("kernel",)] * 3
+    flushed = row(worker(), devices=(disk(written=200.0 * MIB),), keeper=keeper, dirty_before=200 * MIB, dirty=0)
+    assert (flushed.write_bytes_per_s, flushed.reasons) == (0, ("writeback",))
+
+
+def test_what_was_dirtied_and_still_lies_explains_no_write_either() -> None:
+    found = row(worker(written=30 * MIB), devices=(disk(written=20.0 * MIB),), dirty_before=100 * MIB, dirty=130 * MIB)
+    assert found.write_bytes_per_s == 20 * MIB
+
+
+def test_direct_writes_of_a_listed_process_are_its_own_whatever_lies_dirty() -> None:
+    lies: dict[str, Any] = {"dirty_before": 100 * MIB, "dirty": 100 * MIB}
+    assert row(worker(written=20 * MIB), devices=(disk(written=20.0 * MIB),), **lies).write_bytes_per_s == 0
+
+
+def test_a_difference_within_the_error_of_the_dirty_count_is_no_writer() -> None:
+    """The two CPUs keep up to 125 pages each to themselves."""
+    for lacking, left in ((1_000_000, 0), (1_048_576, 1_048_576)):
+        fallen: dict[str, Any] = {"dirty_before": 100 * MIB, "dirty": 80 * MIB + lacking}
+        assert row(worker(), devices=(disk(written=20.0 * MIB),), **fallen).write_bytes_per_s == left
+
+
+def test_a_slow_sample_widens_the_error() -> None:
+    fallen: dict[str, Any] = {"dirty_before": 100 * MIB, "dirty": 83 * MIB}
+    devices = (disk(written=20.0 * MIB),)
+    assert row(worker(), devices=devices, **fallen).write_bytes_per_s == 3 * MIB
+    assert row(worker(), devices=devices, **fallen, sample_ms=200.0).write_bytes_per_s == 0
+
+
+# --- what is read and written elsewhere -------------------------------------------------------------------------------
+
+
+def image(read: Number = 0.0, written: Number = 0.0, **values: Any) -> DeviceRow:
+    return disk(read, written, **{"name": "loop1", "kind": "loop", "total": False, **values})
+
+
+LOOP_THREAD = worker(0, kernel_thread=True, pid=2)
+
+
+def test_bytes_of_an_image_in_memory_hide_none_of_the_disks() -> None:
+    devices = (disk(18.0 * MIB, 9.0 * MIB), image(60.0 * MIB, 30.0 * MIB))
+    found = row(worker(60 * MIB, 30 * MIB), devices=devices)
+    assert (found.read_bytes_per_s, found.write_bytes_per_s) == (18 * MIB, 9 * MIB)
+    assert found.reasons == ("kernel",)
+
+
+def test_bytes_of_an_image_on_a_disk_count_once() -> None:
+    """The process reads the loop device, and its kernel thread the disk; part of the image lay in the page cache."""
+    devices = (disk(38.0 * MIB), image(30.0 * MIB, backed_by=("vda",)))
+    thread = worker(20 * MIB, kernel_thread=True, pid=2)
+    assert row(worker(30 * MIB), thread, devices=devices).read_bytes_per_s == 18 * MIB
+
+
+def test_an_image_upon_an_image_counts_once() -> None:
+    lower, upper = image(30.0 * MIB, backed_by=("vda",)), image(30.0 * MIB, name="loop2", backed_by=("vda",))
+    threads = [worker(30 * MIB, kernel_thread=True, pid=pid) for pid in (2, 3)]
+    devices = (disk(36.0 * MIB), lower, upper)
+    assert row(worker(30 * MIB), *threads, devices=devices).read_bytes_per_s == 6 * MIB
+
+
+def test_where_kernel_threads_are_out_of_sight_an_image_on_a_disk_stands_for_them() -> None:
+    devices = (disk(36.0 * MIB), image(30.0 * MIB, backed_by=("vda",)))
+    assert row(worker(30 * MIB), devices=devices).read_bytes_per_s == 6 * MIB
+    hidden = process_counters(2, io=Missing.NO_PERMISSION, kernel_thread=True)
+    thread = ProcessRates().rows(sample(1, hidden), sample(2, hidden), 1.0, ())[0]
+    assert row(worker(30 * MIB), thread, devices=devices).read_bytes_per_s == 6 * MIB
+
+
+def test_device_mapper_and_md_pass_requests_on_uncounted() -> None:
+    stack = [disk(50.0 * MIB, name=name, kind=kind, total=False) for name, kind in (("dm-0", "dm"), ("md0", "md"))]
+    assert row(worker(50 * MIB), LOOP_THREAD, devices=(disk(50.0 * MIB), *stack)).read_bytes_per_s == 0
+    assert row(worker(40 * MIB), LOOP_THREAD, devices=(disk(50.0 * MIB), *stack)).read_bytes_per_s == 10 * MIB
+
+
+def test_memory_devices_hide_none_of_the_disks() -> None:
+    for kind in ("zram", "ram"):
+        devices = (disk(5.0, 7.0), disk(90.0, 80.0, name=f"{kind}0", kind=kind, total=False, mounts=("/scratch",)))
+        found = row(worker(90, 80), devices=devices)
+        assert (found.read_bytes_per_s, found.write_bytes_per_s) == (5, 7)
+
+
+def test_what_is_swapped_out_to_memory_was_dirtied_by_no_process() -> None:
+    devices = (disk(written=50.0), disk(written=80.0, name="zram0", kind="zram", total=False))
+    assert row(worker(written=50), devices=devices).write_bytes_per_s == 0
+
+
+def test_what_is_flushed_to_an_image_or_a_server_leaves_the_balance() -> None:
+    for device in (image(written=100.0 * MIB), disk(written=100.0 * MIB, name="nas:/d", kind="nfs", total=False)):
+        keeper = Unattributed()
+        row(worker(written=100 * MIB), keeper=keeper, dirty=100 * MIB)
+        devices = (disk(written=20.0 * MIB), device)
+        flushed = row(worker(), devices=devices, keeper=keeper, dirty_before=100 * MIB)
+        assert flushed.write_bytes_per_s == 20 * MIB
+        assert "writeback" not in flushed.reasons
+
+
+def test_what_is_flushed_to_an_image_on_a_disk_is_flushed_to_the_disk_once() -> None:
+    keeper = Unattributed()
+    row(worker(written=48 * MIB), keeper=keeper, dirty=48 * MIB)
+    thread = worker(written=48 * MIB, kernel_thread=True, pid=2)
+    upper = image(written=48.0 * MIB, backed_by=("vda",))
+    moved = row(worker(), thread, devices=(disk(), upper), keeper=keeper, dirty_before=48 * MIB, dirty=48 * MIB)
+    flushed = row(worker(), devices=(disk(written=48.0 * MIB),), keeper=keeper, dirty_before=48 * MIB)
+    assert (moved.write_bytes_per_s, flushed.write_bytes_per_s, flushed.reasons) == (0, 0, ("writeback",))
 
 
 def test_cancelled_writes_are_not_expected_at_the_device() -> None:
