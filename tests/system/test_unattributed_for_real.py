@@ -122,6 +122,7 @@ def test_direct_writes_of_children_show_while_others_pages_lie_dirty(
 ) -> None:
     actor.do(f"held = write({str(tmp_path / 'dirty')!r}, 100)")
     frames.look()
+    frames.look()
     for _ in range(3):
         child_writes(disk)
         assert frames.written_left() >= 0.9 * CHILD_MIB * MIB

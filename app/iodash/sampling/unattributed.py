@@ -19,6 +19,7 @@ _NETWORK = ("nfs", "cifs")
 _MEMORY = ("zram", "ram")
 
 _PAGES_A_CPU = 125
+_MEMORY_BYTES_PER_S = 4 << 30
 
 _ORDER: tuple[UnattributedReason, ...] = (
     "exited",
@@ -45,6 +46,7 @@ class Unattributed:
 
     def __init__(self) -> None:
         self._balance: float | None = None
+        self._dirtied = self._doubt = 0.0
 
     def row(
         self,
@@ -92,9 +94,9 @@ class Unattributed:
         """The bytes written that nobody dirtied, and whether some were dirtied before this frame.
 
         What the processes dirtied and what lay dirty is flushed only as far as it is dirty no longer: of the bytes
-        written no more than those dirtied and the fall of dirty memory are theirs. That fall is not exact, so that a
-        difference within its error (`_dirty_error`) counts as flushed. `dirtied` is below 0 where more of it went
-        elsewhere than was dirtied meanwhile: that too was in the balance and lay dirty.
+        written no more than those dirtied and the fall of dirty memory are theirs. That fall is not exact: what is
+        beyond it is nobody's only when it adds up, over frames, to more than the error (`_dirty_error`). `dirtied` is
+        below 0 where more of it went elsewhere than was dirtied meanwhile: that too was in the balance and lay dirty.
         """
         before, now = _dirty(old), _dirty(new)
         if self._balance is None:
@@ -104,8 +106,12 @@ class Unattributed:
         theirs = max(0.0, min(written, dirtied + self._balance))
         if not isinstance(before, Missing) and not isinstance(now, Missing):
             flushed = max(0.0, dirtied + before - now)
-            if theirs - flushed > _dirty_error(old, new, abs(dirtied) + flushed):
-                theirs = flushed
+            self._doubt = max(0.0, self._doubt + theirs - flushed)
+            if self._doubt > _dirty_error(old, new, self._dirtied + abs(dirtied) + flushed):
+                nobodys = min(self._doubt, theirs)
+                theirs -= nobodys
+                self._doubt -= nobodys
+        self._dirtied = abs(dirtied)
         self._balance = max(0.0, self._balance + dirtied - theirs)
         if not isinstance(now, Missing):
             self._balance = min(self._balance, now)
@@ -149,15 +155,14 @@ def _dirty(sample: Sample) -> Count:
 
 
 def _dirty_error(old: Sample, new: Sample, moved: float) -> float:
-    """How far the fall of dirty memory may be off, in bytes, in a frame in which `moved` were dirtied or flushed.
+    """How far the fall of dirty memory may be off, in bytes, when `moved` were dirtied or flushed lately.
 
     Each CPU keeps up to `_PAGES_A_CPU` pages of the count to itself (mm/vmstat.c), and the count is not read at the
-    same instant as the disks' and the processes' counters, which takes a sample's time.
+    same instant as the disks' and the processes' counters: what is done within a sample's time, as fast as memory
+    allows, may be in one and not yet in the other.
     """
-    seconds = new.monotonic - old.monotonic
     taken = (old.sample_ms + new.sample_ms) / 1000
-    apart = moved * min(1.0, taken / seconds) if seconds > 0 else 0.0
-    return new.host.cpu_count * _PAGES_A_CPU * new.host.page_bytes + apart
+    return new.host.cpu_count * _PAGES_A_CPU * new.host.page_bytes + min(moved, taken * _MEMORY_BYTES_PER_S)
 
 
 def _reasons(old: Sample, new: Sample, processes: Sequence[ProcessRow]) -> set[UnattributedReason]:

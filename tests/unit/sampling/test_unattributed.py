@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iodash.model.frame import DeviceRow
-from iodash.model.missing import Missing
+from iodash.model.missing import Missing, or_zero
 from iodash.model.sample import IoCounters, ProcessKey
 from iodash.sampling.frames import FrameBuilder
 from iodash.sampling.processes import ProcessRates
@@ -157,6 +157,25 @@ def test_a_slow_sample_widens_the_error() -> None:
     devices = (disk(written=20.0 * MIB),)
     assert row(worker(), devices=devices, **fallen).write_bytes_per_s == 3 * MIB
     assert row(worker(), devices=devices, **fallen, sample_ms=200.0).write_bytes_per_s == 0
+
+
+def test_a_burst_between_two_readings_is_no_writer_but_what_adds_up_is() -> None:
+    """20 MiB were dirtied after the dirty count was read and before the process was: the next frame evens that out."""
+    keeper = Unattributed()
+    slow: dict[str, Any] = {"keeper": keeper, "sample_ms": 20.0}
+    devices = (disk(written=100.0 * MIB),)
+    row(worker(written=100 * MIB), keeper=keeper, dirty=100 * MIB)
+    burst = [
+        row(worker(written=100 * MIB), devices=devices, dirty_before=100 * MIB, dirty=120 * MIB, **slow),
+        row(worker(written=120 * MIB), devices=devices, dirty_before=120 * MIB, dirty=120 * MIB, **slow),
+    ]
+    assert [one.write_bytes_per_s for one in burst] == [0, 0]
+    beyond = (disk(written=30.0 * MIB),)
+    lies: dict[str, Any] = {"dirty_before": 120 * MIB, "dirty": 120 * MIB}
+    found = [row(worker(written=10 * MIB), devices=beyond, **lies, **slow) for _ in range(6)]
+    left = [or_zero(one.write_bytes_per_s) for one in found]
+    assert max(left) <= 30 * MIB
+    assert sum(left) == pytest.approx(6 * 20 * MIB, abs=31 * MIB)
 
 
 # --- what is read and written elsewhere -------------------------------------------------------------------------------
