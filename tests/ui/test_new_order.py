@@ -28,19 +28,21 @@ NEW_ORDERS: dict[str, tuple[tuple[str, ...], int]] = {
 }
 
 
-def selected(it: Stage) -> int:
+def selected(it: Stage) -> int | None:
     row = it.app._dashboard._processes.table.selected
-    assert isinstance(row, ProcessRow)
-    return row.pid
+    return row.pid if isinstance(row, ProcessRow) else None
 
 
 @pytest.mark.parametrize("keys", NEW_ORDERS.values(), ids=NEW_ORDERS)
-async def test_a_new_order_shows_from_its_top(keys: tuple[tuple[str, ...], int]) -> None:
+async def test_a_new_order_shows_from_its_top_and_keeps_the_selection(keys: tuple[tuple[str, ...], int]) -> None:
     pressed, top = keys
     async with stage() as it:
         await it.give(MANY)
         await it.press("end", *pressed)
-        assert (selected(it), it.pids()[0]) == (top, top)
+        is_listed = "slash" not in pressed
+        assert (it.pids()[0], selected(it)) == (top, 1199 if is_listed else None)
+        await it.press("up", "down")
+        assert not is_listed or 1199 in it.pids()
 
 
 async def test_a_click_on_a_heading_shows_its_order_from_the_top() -> None:
@@ -77,7 +79,8 @@ async def test_devices_in_a_new_order_show_from_the_top() -> None:
         await it.give(frame(devices=disks))
         it.app._dashboard._devices.table.focus()
         await it.press("end", "f6", *"r/s", "enter")
-        row = it.app._dashboard._devices.table.selected
-        assert row is not None
-        assert row.name == "sd59"
-        assert it.app._dashboard._devices.table.rows_in_sight[0] is row
+        table = it.app._dashboard._devices.table
+        assert table.selected is not None
+        assert (table.rows_in_sight[0].name, table.selected.name) == ("sd59", "sd59")
+        await it.press("r")
+        assert (table.rows_in_sight[0].name, table.selected.name) == ("sd00", "sd59")

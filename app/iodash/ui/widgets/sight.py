@@ -29,13 +29,12 @@ class Sight(Generic[Row]):
     def take(self, rows: Sequence[Row], room: int, *, anew: bool = False) -> None:
         """Looks onto `rows`; a selected row that is not among them is selected no longer.
 
-        With `anew` they are another choice or order: sight and selection begin at the top, but for a row to follow.
+        With `anew` they are another choice or order: sight begins at the top, but for a row to follow. The selection
+        stays on its row, which the next move brings into sight.
         """
         self.rows, self.room = rows, room
         if anew:
             self.top = 0
-            if self._selected is not None and not self.follow:
-                self._selected = self._identity(rows[0]) if rows else None
         if self._selected is not None:
             self._position = self._find(self._selected)
             if self._position < 0:
