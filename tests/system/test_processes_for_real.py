@@ -252,7 +252,7 @@ def test_an_unseen_child_that_may_have_read_it_all_leaves_it_open(actor: Actor, 
     actor.do(f"exec({_THREADS.format(path=path, count=8, child=reader)!r})")
     row = watch.look()[actor.pid]
     assert row.read_bytes_per_s is Missing.NOT_MEASURED
-    assert row.read_bytes_total == 0
+    assert row.read_bytes_total < MIB  # a page of its own program may have come from the disk
 
 
 def test_hundreds_of_short_lived_processes_a_second(actor: Actor, watch: Watch) -> None:
