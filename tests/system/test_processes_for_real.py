@@ -33,6 +33,7 @@ NOISE = 65536
 
 _ACTOR = """
 import mmap, os, subprocess, sys
+MIB = 1 << 20
 block = mmap.mmap(-1, MIB)
 block.write(b"x" * MIB)
 def write(path, count):
