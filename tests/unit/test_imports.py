@@ -45,7 +45,9 @@ def test_without_a_screen_nothing_of_the_screen_is_imported(arguments: tuple[str
     assert imported_by(*arguments) == set()
 
 
-@pytest.mark.parametrize("name", ["plotext", "pynvml", "iodash.model.frame", "iodash.sources.local"])
+@pytest.mark.parametrize(
+    "name", ["plotext", "pynvml", "iodash.model.frame", "iodash.model.sample", "iodash.sources.local"]
+)
 def test_before_the_first_frame_nothing_is_imported_that_only_later_ones_need(name: str) -> None:
     program = f"import sys, iodash.ui.app; print({name!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)

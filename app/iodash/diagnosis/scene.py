@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from iodash.diagnosis.signals import value_of
 from iodash.diagnosis.tree import bytes_moved
+from iodash.model.kinds import REMOTE_KINDS
 from iodash.model.missing import known
-from iodash.model.sample import REMOTE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from iodash.model.kinds import HARD_THROTTLES
 from iodash.model.missing import Missing, Number, known
-from iodash.model.sample import HARD_THROTTLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -18,12 +18,6 @@ ContainerKind = Literal["docker", "podman", "kubernetes", "lxc", "other"]
 
 DeviceKind = Literal["disk", "partition", "loop", "dm", "md", "zram", "ram", "nfs", "cifs", "fuse", "other"]
 
-NETWORK_KINDS: frozenset[str] = frozenset({"nfs", "cifs", "fuse"})
-"""Device kinds that are mounts, served by no block device of this host."""
-
-REMOTE_KINDS: frozenset[str] = NETWORK_KINDS | {"other"}
-"""The same with the network file systems that count nothing, such as Lustre."""
-
 
 @dataclass(frozen=True, slots=True)
 class Host:
@@ -281,9 +275,6 @@ class GpuProcess:
     visible: bool = True
     guess: bool = False
 
-
-HARD_THROTTLES: frozenset[str] = frozenset({"hw_slowdown", "sw_thermal", "hw_thermal", "power_brake"})
-"""Throttle words that stand for heat or power; `power_cap` at full load is normal."""
 
 GpuStatus = Literal["ok", "lost", "asleep", "no_permission", "error"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from iodash.model.kinds import NETWORK_KINDS
 from iodash.model.missing import Missing, sum_known
-from iodash.model.sample import NETWORK_KINDS
 from iodash.outputs.select import UNCOMMON_KINDS, absence, is_device_called
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from iodash.model.kinds import NETWORK_KINDS
 from iodash.model.missing import Missing
-from iodash.model.sample import NETWORK_KINDS
 from iodash.outputs.iostat_fields import (
     BASIC,
     DISCARDS,

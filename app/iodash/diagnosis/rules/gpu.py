@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from iodash.diagnosis.finding import Finding
 from iodash.diagnosis.rules.waits import MIB, group_words, idle_loaders, idle_words, per_second, starved
 from iodash.formatting.units import percent
-from iodash.model.sample import HARD_THROTTLES
+from iodash.model.kinds import HARD_THROTTLES
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene

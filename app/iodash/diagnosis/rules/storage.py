@@ -19,7 +19,7 @@ from iodash.diagnosis.rules.waits import (
 )
 from iodash.diagnosis.scene import WINDOW_S
 from iodash.formatting.units import milliseconds, percent
-from iodash.model.sample import REMOTE_KINDS
+from iodash.model.kinds import REMOTE_KINDS
 
 if TYPE_CHECKING:
     from iodash.diagnosis.scene import Scene

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from iodash.columns.processes import label
 from iodash.formatting.cells import cell_width, left, wrap
 from iodash.formatting.units import byte_amount, percent, whole
+from iodash.model.kinds import HARD_THROTTLES
 from iodash.model.missing import Missing
-from iodash.model.sample import HARD_THROTTLES
 from iodash.ui.panels.disk_course import disk_sparks
 from iodash.ui.panels.lines import Line, fitted, width_of
 from iodash.ui.widgets.spark import cell_seconds, cells, spark
