@@ -81,9 +81,10 @@ class Group:
         return line
 
 
-@dataclass(frozen=True, slots=True)
 class MemoryGroup(Group):
     """Memory used of all."""
+
+    __slots__ = ()
 
     def line(self, row: SystemRow, units: Units) -> Line:
         """`MEM 61.2G/125G`."""
@@ -91,9 +92,10 @@ class MemoryGroup(Group):
         return [("MEM ", "title"), (f"{used:>5}", ""), (f"/{total:<5}", "quiet")]
 
 
-@dataclass(frozen=True, slots=True)
 class NetworkGroup(Group):
     """The network, which says so where it is in bits."""
+
+    __slots__ = ()
 
     def line(self, row: SystemRow, units: Units) -> Line:
         """`NET r 1.15M s 8.01K`, or `NET bit/s r 9.45M s 65.6k`."""
