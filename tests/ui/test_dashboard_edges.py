@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -146,3 +147,15 @@ async def test_switches_before_the_first_frame_harm_nothing() -> None:
         assert it.monitor.delay == 2.0
         assert it.monitor.demand.threads
         assert it.pids() == [1]
+
+
+async def test_garbage_is_collected_again_once_the_first_screen_is_drawn() -> None:
+    gc.disable()
+    try:
+        async with stage() as it:
+            await it.give(frame())
+            assert gc.isenabled()
+            assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.enable()
+        gc.unfreeze()

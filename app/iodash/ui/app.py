@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from functools import partial
 from signal import SIGQUIT
@@ -113,6 +114,9 @@ class DashboardApp(App[object]):
             self.failure = self.failure or failure
 
     def _start(self) -> None:
+        if not gc.isenabled():  # until the first screen is drawn
+            gc.freeze()  # what was loaded stays, and need never be looked through
+            gc.enable()
         self.run_worker(self._take_frames, name="frames", exclusive=True)  # type: ignore[arg-type]
 
     async def _take_frames(self) -> None:
