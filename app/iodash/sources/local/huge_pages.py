@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FIRST_AFTER = 4
-"""Ticks after which the heap is moved; it is looked at again after eight times as many, and so on while it grows."""
+"""Ticks after which the heap is moved; it is looked at again after twice as many, and so on, for what it grew by."""
 
-_AGAIN = 8
+_AGAIN = 2
 _SETTINGS = Path("/sys/kernel/mm/transparent_hugepage")
 _OWN_AREAS = Path("/proc/self/smaps")
 _MADV_HUGEPAGE = 14
