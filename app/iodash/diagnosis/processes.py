@@ -7,7 +7,7 @@ from operator import attrgetter, is_
 from typing import TYPE_CHECKING
 
 from iodash.model.frame import ProcessRow
-from iodash.sampling.sums import cache_hits, summed
+from iodash.sampling.sums import RATES, cache_hits, summed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,19 +17,7 @@ if TYPE_CHECKING:
 _NAMES = [each.name for each in fields(ProcessRow)]
 _all = attrgetter(*_NAMES)
 
-_SUMS = (
-    "read_bytes_per_s",
-    "write_bytes_per_s",
-    "cancelled_write_bytes_per_s",
-    "logical_read_bytes_per_s",
-    "logical_write_bytes_per_s",
-    "read_calls_per_s",
-    "write_calls_per_s",
-    "cpu_percent",
-    "read_bytes_total",
-    "write_bytes_total",
-    "major_faults_per_s",
-)
+_SUMS = (*RATES, "read_bytes_total", "write_bytes_total")
 """What each thread does for itself. /proc/PID tells the rest of the process, or of its main thread alone: state, I/O
 delay, I/O priority."""
 

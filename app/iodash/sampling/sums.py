@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 
     from iodash.model.frame import ProcessRow
 
+RATES = (
+    "read_bytes_per_s",
+    "write_bytes_per_s",
+    "cancelled_write_bytes_per_s",
+    "logical_read_bytes_per_s",
+    "logical_write_bytes_per_s",
+    "read_calls_per_s",
+    "write_calls_per_s",
+    "cpu_percent",
+    "major_faults_per_s",
+)
+"""What each thread or process does for itself, a second: its sum over several is what they do together."""
+
 
 def summed(rows: Iterable[ProcessRow], names: Sequence[str]) -> dict[str, Any]:
     """The sums over rows of several fields, by name: over what is known, and missing only where nothing is."""

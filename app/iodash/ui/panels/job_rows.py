@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from iodash.columns.processes import label
 from iodash.model.missing import Missing
 from iodash.outputs.select import order_processes, pick_processes
-from iodash.sampling.sums import cache_hits, summed
+from iodash.sampling.sums import RATES, cache_hits, summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,22 +18,7 @@ if TYPE_CHECKING:
     from iodash.model.sample import ProcessKey
     from iodash.model.settings import Settings
 
-_SUMS = (
-    "threads",
-    "read_bytes_per_s",
-    "write_bytes_per_s",
-    "cancelled_write_bytes_per_s",
-    "logical_read_bytes_per_s",
-    "logical_write_bytes_per_s",
-    "read_calls_per_s",
-    "write_calls_per_s",
-    "io_delay_percent",
-    "cpu_percent",
-    "resident_bytes",
-    "major_faults_per_s",
-    "gpu_memory_bytes",
-    "gpu_sm_percent",
-)
+_SUMS = ("threads", *RATES, "io_delay_percent", "resident_bytes", "gpu_memory_bytes", "gpu_sm_percent")
 """The fields of a job row that are sums over its processes."""
 
 _FEWEST_LISTED = 2
